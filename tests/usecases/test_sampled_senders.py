@@ -20,6 +20,7 @@ from tierscope.usecases.counters.reads import CounterReads
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.ledger.reads import LedgerReads
+from tierscope.usecases.ledger.recorded import assess_recorded
 from tierscope.usecases.operate.doctor import ServiceDoctor
 from tierscope.usecases.operate.status import StatusReads
 from tierscope.usecases.operate.unread import describe_unread, find_unread
@@ -135,6 +136,16 @@ def test_a_host_of_node_exporter_as_it_comes_sees_no_wrong_sentence(
     assert cause.startswith("node_exporter sends nothing of: promotions, demotions, hint faults, memory by node.")
     assert "--collector.vmstat.fields='^(oom_kill|pg|" in fix
     assert "--collector.meminfo_numa" in fix
+    recorded = assess_recorded(ReadContext(database, utc_now, Settings()), row.id)
+    figures = {figure.key: figure for figure in recorded.figures}
+    assert figures["memory_bytes"].figure.value == 3766906880.0
+    assert figures["psi_some_us"].state == "bounded"
+    assert figures["used_bytes"].figure.value == 3766906880.0 - 3065626624.0
+    assert figures["cold_bytes"].note == "No Active came in this time."
+    for key in ("promoted_pages", "slower_bytes", "refault_anon_pages"):
+        assert (figures[key].state, "--collector." in figures[key].note) == ("not_collected", True), key
+    assert recorded.days[0].promoted_pages is None
+    assert "--collector.vmstat.fields=" in recorded.next_step
 
 
 FLAGGED = """

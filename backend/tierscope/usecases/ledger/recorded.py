@@ -218,7 +218,8 @@ def _memory_figure(
     if isinstance(value, str):
         unsent = why_unsent(machine.senders, [value])
         if unsent is None:
-            return absent(definition, "bytes", "not_enough_data", "No sample has all sizes.", window=window)
+            name = value.rpartition("|")[2] or "sample with all of the sizes"
+            return absent(definition, "bytes", "not_enough_data", f"No {name} came in this time.", window=window)
         return absent(definition, "bytes", "not_collected", unsent.reason, window=window, method="counters")
     bounds = Interval(*value, None, "bounds") if isinstance(value, tuple) else None
     number = value[1] if isinstance(value, tuple) else value
