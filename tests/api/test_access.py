@@ -307,3 +307,24 @@ def test_unknown_addresses_and_methods_are_problems(service: Service) -> None:
     assert slug(service.client.put("/v1/events")) == "method-not-allowed"
     assert slug(service.client.post("/v1/agents/enrol", json={"hostname": 1})) == "invalid"
     assert service.client.get("/readyz").json() == {"ready": True, "reason": None}
+
+
+def test_by_tls_the_session_is_of_this_host_alone(database_url: str) -> None:
+    """Browsers take a cookie of this prefix with Secure, Path=/ and no Domain alone, when it is deleted too."""
+    with running(Settings(database_url=database_url, secure_cookies=True)) as (app, client):
+        link = app.state.use_cases.access.create_link(actor="t").secret
+        answer = client.post("/v1/session", json={"link": link})
+        (given,) = [one for one in answer.headers.get_list("set-cookie") if "=tss_" in one]
+        pair, *marks = given.split("; ")
+        name, _, secret = pair.partition("=")
+        assert name == "__Host-tierscope_session_" + app.state.use_cases.access.instance_name()
+        assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(marks)
+        assert not any(mark.startswith("Domain") for mark in marks)
+        by = {"Cookie": pair}
+        told = client.get("/v1/session", headers=by).json()
+        assert told["kind"] == "session"
+        plain = {"Cookie": f"{name.removeprefix('__Host-')}={secret}"}
+        assert client.get("/v1/session", headers=plain).json()["kind"] != "session", "whoever else set it"
+        ended = client.delete("/v1/session", headers={**by, "X-CSRF-Token": told["csrf_token"]})
+        assert "Secure" in ended.headers["set-cookie"]
+        assert ended.headers["set-cookie"].startswith(f"{name}=")

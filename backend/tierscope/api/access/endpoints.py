@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.base.answers import Answer, answer
-from tierscope.api.base.callers import anonymous_reads, find_caller, session_cookie_name, session_secret
+from tierscope.api.base.callers import anonymous_reads, find_caller, is_secure, session_cookie_name, session_secret
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import Permission, permissions_of, requires
@@ -148,7 +148,7 @@ def log_out(request: Request, response: Response) -> None:
     cookie = session_secret(request)
     if cookie and caller is not None and caller.kind == "session":
         use_cases(request).access.end_session(cookie)
-    response.delete_cookie(session_cookie_name(request), path="/")
+    response.delete_cookie(session_cookie_name(request), path="/", secure=is_secure(request))
 
 
 @router.post("/v1/tokens", status_code=201, summary="Make an API token")
@@ -197,5 +197,5 @@ def set_session_cookie(request: Request, response: Response, secret: str) -> Non
         path="/",
         httponly=True,
         samesite="strict",
-        secure=use_cases(request).settings.secure_cookies or request.url.scheme == "https",
+        secure=is_secure(request),
     )

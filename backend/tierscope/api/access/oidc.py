@@ -6,6 +6,7 @@ import structlog
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tierscope.api.access.endpoints import set_session_cookie
+from tierscope.api.base.callers import HOST_PREFIX, is_secure
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import NotFound
@@ -53,7 +54,7 @@ def start(
         path="/",
         httponly=True,
         samesite="lax",
-        secure=_secure(request),
+        secure=is_secure(request),
     )
     return response
 
@@ -80,7 +81,7 @@ def come_back(
         return _refused(request, refusal)
     response = Response(status_code=303, headers={"Location": finished.next_path, "Cache-Control": "no-store"})
     set_session_cookie(request, response, finished.session.secret)
-    response.delete_cookie(_cookie_name(request), path="/", secure=_secure(request), httponly=True, samesite="lax")
+    response.delete_cookie(_cookie_name(request), path="/", secure=is_secure(request), httponly=True, samesite="lax")
     return response
 
 
@@ -107,7 +108,7 @@ def _refused(request: Request, refusal: LoginRefused) -> Response:
     _log.warning("login through the provider failed", why=refusal.reason, detail=refusal.detail)
     headers = {"Location": f"/login?error={refusal.reason}", "Cache-Control": "no-store"}
     response = Response(status_code=303, headers=headers)
-    response.delete_cookie(_cookie_name(request), path="/", secure=_secure(request), httponly=True, samesite="lax")
+    response.delete_cookie(_cookie_name(request), path="/", secure=is_secure(request), httponly=True, samesite="lax")
     return response
 
 
@@ -120,10 +121,6 @@ def _base(request: Request) -> str:
     return (use_cases(request).settings.public_url or str(request.base_url)).rstrip("/")
 
 
-def _secure(request: Request) -> bool:
-    return use_cases(request).settings.secure_cookies or request.url.scheme == "https"
-
-
 def _cookie_name(request: Request) -> str:
     """With the prefix, no other name of the domain can plant the cookie."""
-    return f"__Host-{COOKIE}" if _secure(request) else COOKIE
+    return HOST_PREFIX + COOKIE if is_secure(request) else COOKIE

@@ -11,6 +11,8 @@ from tierscope.usecases.access.tokens import ANONYMOUS_CALLER, Caller, csrf_toke
 
 SESSION_COOKIE = "tierscope_session_"
 """How names of session cookies begin; the instance follows."""
+HOST_PREFIX = "__Host-"
+"""Of cookies that browsers take by TLS, for the host that sets them and all its paths (RFC 6265bis, 4.1.3.2)."""
 CSRF_HEADER = "x-csrf-token"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -45,14 +47,23 @@ def find_caller(request: Request) -> Caller | None:
     return None
 
 
+def is_secure(request: Request) -> bool:
+    """Whether the browser reaches us by TLS, as far as the request or the settings say."""
+    return use_cases(request).settings.secure_cookies or request.url.scheme == "https"
+
+
 def session_cookie_name(request: Request) -> str:
-    """The name of this instance's session cookie. Browsers send cookies of all ports of a machine to each of them."""
-    return SESSION_COOKIE + use_cases(request).access.instance_name()
+    """The name of this instance's session cookie. Browsers send cookies of all ports of a machine to each of them.
+
+    With its prefix browsers take it from this host by TLS alone: no neighbour in the domain and no plain port sets it.
+    """
+    prefix = HOST_PREFIX if is_secure(request) else ""
+    return prefix + SESSION_COOKIE + use_cases(request).access.instance_name()
 
 
 def session_secret(request: Request) -> str | None:
     """Returns the secret of the session that the request came with, or None."""
-    if not any(name.startswith(SESSION_COOKIE) for name in request.cookies):
+    if not any(name.removeprefix(HOST_PREFIX).startswith(SESSION_COOKIE) for name in request.cookies):
         return None
     return request.cookies.get(session_cookie_name(request))
 

@@ -137,7 +137,8 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
             "type": "apiKey",
             "in": "cookie",
             "name": "tierscope_session_<instance>",
-            "description": "Set by logging in; its name ends with what tells this instance from others.",
+            "description": "Set by logging in; its name ends with what tells this instance from others, and begins with"
+            " `__Host-` by TLS.",
         },
     }
     document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
