@@ -25,54 +25,41 @@ Server = Annotated[
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 
 
-@import_app.command("page-trace")
-def import_page_trace(
-    paths: Annotated[list[Path], typer.Argument(help="Parquet page traces.", exists=True)],
-    service: Annotated[str, typer.Option(help="Service that the trace belongs to.")],
-    host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
-    server: Server = None,
-    demo: Demo = False,
-) -> None:
-    """Load page traces: heat of one service."""
-    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+_HEAT = (
+    ("page-trace", "Parquet page traces.", "Load page traces: heat of one service."),
+    (
+        "damo",
+        "Records of damo: json, compressed json or perf script.",
+        "Load records of DAMON as damo writes them: heat of one service by region.",
+    ),
+    (
+        "perf-script",
+        "Text that `perf script` printed, with addresses.",
+        "Load samples from the text of `perf script -F comm,pid,tid,time,event,addr`: heat of one service.",
+    ),
+    (
+        "perf-data",
+        "Files that `perf record -d` wrote.",
+        "Load samples from perf.data files with data addresses: heat of one service.",
+    ),
+)
+"""Recordings of heat: the command, what its files are, what it does."""
 
 
-@import_app.command("damo")
-def import_damo(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Records of damo: json, compressed json or perf script.", exists=True)
-    ],
-    service: Annotated[str, typer.Option(help="Service that the record belongs to.")],
-    host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
-    server: Server = None,
-    demo: Demo = False,
-) -> None:
-    """Load records of DAMON as damo writes them: heat of one service by region."""
-    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+def _add_heat_import(command: str, files: str, does: str) -> None:
+    @import_app.command(command, help=does)
+    def _(
+        paths: Annotated[list[Path], typer.Argument(help=files, exists=True)],
+        service: Annotated[str, typer.Option(help="Service that the recording belongs to.")],
+        host: Annotated[str, typer.Option(help="Name of the host that it was recorded on.")],
+        server: Server = None,
+        demo: Demo = False,
+    ) -> None:
+        _import(paths, ["--service", service], host=host, server=server, demo=demo)
 
 
-@import_app.command("perf-script")
-def import_perf_script(
-    paths: Annotated[list[Path], typer.Argument(help="Text that `perf script` printed, with addresses.", exists=True)],
-    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
-    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
-    server: Server = None,
-    demo: Demo = False,
-) -> None:
-    """Load samples from the text of `perf script -F comm,pid,tid,time,event,addr`: heat of one service."""
-    _import(paths, ["--service", service], host=host, server=server, demo=demo)
-
-
-@import_app.command("perf-data")
-def import_perf_data(
-    paths: Annotated[list[Path], typer.Argument(help="Files that `perf record -d` wrote.", exists=True)],
-    service: Annotated[str, typer.Option(help="Service that the samples belong to.")],
-    host: Annotated[str, typer.Option(help="Name of the host that they were recorded on.")],
-    server: Server = None,
-    demo: Demo = False,
-) -> None:
-    """Load samples from perf.data files with data addresses: heat of one service."""
-    _import(paths, ["--service", service], host=host, server=server, demo=demo)
+for _row in _HEAT:
+    _add_heat_import(*_row)
 
 
 @import_app.command("vmstat-dir")
