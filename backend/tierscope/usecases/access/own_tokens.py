@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import Forbidden, NotFound
 from tierscope.domain.access.permissions import NEVER_A_SCOPE, OWNER, Permission
 from tierscope.storage.access import credentials as stored
@@ -14,6 +12,7 @@ from tierscope.storage.access.credentials import TokenRow
 from tierscope.storage.access.teams import TeamRef, teams_of_user
 from tierscope.storage.access.users import UserRow
 from tierscope.usecases.access.tokens import Caller, NewToken, check_note, check_scopes, insert_secret
+from tierscope.usecases.base.context import ClockedUseCase
 
 __all__ = ["Account", "OwnTokens", "TeamRef", "TokenRow", "UserRow", "require_person"]
 
@@ -45,12 +44,8 @@ def require_person(caller: Caller) -> int:
     return caller.user_id
 
 
-class OwnTokens:
+class OwnTokens(ClockedUseCase):
     """A user's account and API tokens."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def account(self, caller: Caller) -> Account | None:
         """Returns the account that a session or token belongs to; None where it belongs to none."""

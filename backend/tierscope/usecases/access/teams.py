@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.access.permissions import OWNER
 from tierscope.domain.base.described import ASKED
@@ -16,6 +15,7 @@ from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.access import teams as stored
 from tierscope.storage.access.teams import OwnedKind, TeamRef, TeamRow
 from tierscope.usecases.access.tokens import Caller, require_held
+from tierscope.usecases.base.context import ClockedUseCase
 
 __all__ = ["OwnedKind", "TeamRef", "TeamRequest", "TeamRow", "Teams"]
 
@@ -35,12 +35,8 @@ class TeamRequest:
     ]
 
 
-class Teams:
+class Teams(ClockedUseCase):
     """Teams, and whether their members own something."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def of_user(self, user_id: int) -> list[TeamRef]:
         """Returns the teams of a user (internal id) by name."""

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.clock import Clock
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.access.permissions import Role
 from tierscope.domain.base.described import ASKED
@@ -17,6 +17,7 @@ from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.access import users as stored
 from tierscope.storage.access.users import UserRow
 from tierscope.usecases.access.tokens import Caller, NewToken, insert_secret, require_within
+from tierscope.usecases.base.context import ClockedUseCase
 
 __all__ = ["UserRequest", "UserRow", "UserUpdate", "Users", "end_sessions", "user_name"]
 
@@ -72,12 +73,8 @@ def end_sessions(transaction: WriteTransaction, user_id: int, clock: Clock) -> N
     stored.end_user_access(transaction, user_id, kinds=_SESSIONS, now=clock())
 
 
-class Users:
+class Users(ClockedUseCase):
     """Users as administrators see them."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self) -> list[UserRow]:
         """Returns all users by name."""

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import Conflict, Forbidden, NotFound, Unprocessable
 from tierscope.domain.access.views import MAX_ADDRESS_LENGTH, problem_of_address
 from tierscope.domain.base.copying import copied
@@ -18,6 +17,7 @@ from tierscope.storage.access import views as stored
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.access.views import ViewRow
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 MAX_NAME_LENGTH = 100
@@ -52,12 +52,8 @@ class SavedView:
     changeable: Annotated[bool, Described("Whether the caller may change and delete it.")]
 
 
-class SavedViews:
+class SavedViews(ClockedUseCase):
     """Views of people, and those of the installation: what is saved without an account is shared."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self, *, caller: Caller, limit: int, cursor: str | None) -> Page[SavedView]:
         """The caller's own views and all shared ones, newest first.

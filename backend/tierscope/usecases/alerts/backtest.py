@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession
+from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, Unprocessable
 from tierscope.domain.alerts.evaluating import UNKNOWN, evaluate, measure
 from tierscope.domain.alerts.frame import MINUTE_S, Floats, Frame, Ints
@@ -21,6 +20,7 @@ from tierscope.domain.base.described import NAMES, Described
 from tierscope.domain.base.figures import Origin, Resolution, TimeAxis, Window, gaps_to_none
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, read_frame
 from tierscope.usecases.alerts.subjects import Fleet, Subject
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.windows import parse_window
 
 KEPT = timedelta(days=35)
@@ -108,12 +108,8 @@ class _Outcome:
     values: Floats
 
 
-class Backtests:
+class Backtests(ClockedUseCase):
     """Runs rules over stored minutes."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def run(self, asked: BacktestRequest) -> Backtest:
         """Run a rule over stored minutes.

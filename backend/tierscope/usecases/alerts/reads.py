@@ -32,7 +32,7 @@ from tierscope.usecases.alerts.answers import (
     view_span,
 )
 from tierscope.usecases.alerts.conditions import find_condition
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_moment, encode_moment
 from tierscope.usecases.base.windows import parse_window
 
@@ -45,11 +45,8 @@ _AFTER = timedelta(minutes=30)
 _MOST = timedelta(hours=24)
 
 
-class AlertReads:
+class AlertReads(ContextUseCase):
     """Reads of alerts."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None) -> Page[Alert]:
         """Alerts, newest first.

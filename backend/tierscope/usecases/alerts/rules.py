@@ -8,8 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Annotated
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.alerts.files import read_rules, rule_entry, write_rules
 from tierscope.domain.alerts.frame import MINUTE_S
@@ -25,6 +24,7 @@ from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.usecases.alerts.closing import close_alerts
 from tierscope.usecases.alerts.frames import ARRIVAL_SECONDS, SETTLING_SECONDS
 from tierscope.usecases.alerts.subjects import Fleet
+from tierscope.usecases.base.context import ClockedUseCase
 
 MAX_RULES = 1000
 _SHIPPED = "shipped_rules.yaml"
@@ -72,12 +72,8 @@ class Imported:
     unchanged: tuple[str, ...]
 
 
-class Rules:
+class Rules(ClockedUseCase):
     """Alert rules."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self) -> tuple[RuleView, ...]:
         """All rules, by group and name."""

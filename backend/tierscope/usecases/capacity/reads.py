@@ -26,7 +26,7 @@ from tierscope.storage.capacity.rows import (
 )
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.nodes.counts import read_hosts_away
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.capacity.figures import subject_view
 from tierscope.usecases.capacity.forecasts import (
     Dated,
@@ -59,11 +59,8 @@ NOT_MADE = "No day was gone through yet: a worker does that within minutes of th
 PARTIAL_TODAY = "Figures are of the newest day with at least six hours of data; forecasts rest on whole days."
 
 
-class CapacityReads:
+class CapacityReads(ContextUseCase):
     """Capacity of services and host groups."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(self, group_by: str, *, service: str | None = None) -> Capacity:
         """All services, one of them, or all groups of a grouping, by name.

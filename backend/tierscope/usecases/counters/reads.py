@@ -16,7 +16,7 @@ from tierscope.domain.counters.series import Lines, binned_lines, raw_lines
 from tierscope.storage.base.subjects import newest_inventories
 from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
 from tierscope.storage.fleet.hosts import HostRow
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.sources import read_rollup_lines, read_samples, samples_fit
@@ -64,11 +64,8 @@ class CounterNames:
     truncated: bool
 
 
-class CounterReads:
+class CounterReads(ContextUseCase):
     """Reads of counters."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def series(
         self,

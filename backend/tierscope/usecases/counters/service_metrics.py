@@ -17,7 +17,7 @@ from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics
 from tierscope.storage.base.subjects import SubjectHost, find_service, hosts_of_service
 from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.sources import read_rollup_lines, read_samples, samples_fit
 
@@ -49,11 +49,8 @@ class ServiceMetrics:
     warnings: tuple[str, ...]
 
 
-class ServiceMetricReads:
+class ServiceMetricReads(ContextUseCase):
     """Reads of service metrics."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def read(self, public_id: str, *, from_: str | None, to: str | None, max_points: int) -> ServiceMetrics:
         """Throughput, load and latency of a service over its hosts.

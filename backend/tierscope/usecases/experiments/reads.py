@@ -12,7 +12,7 @@ from tierscope.domain.base.pages import Page
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.storage.base.subjects import find_service
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_position
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.experiments.answer import make_answer, state_of
@@ -23,11 +23,8 @@ FROZEN = TypeAdapter(Experiment)
 PLAN_WINDOW = timedelta(days=7)
 
 
-class ExperimentReads:
+class ExperimentReads(ContextUseCase):
     """Reads of experiments."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def show(self, experiment_id: str, *, max_points: int) -> Experiment:
         """One experiment. After its end the stored answer, else what the data says now.

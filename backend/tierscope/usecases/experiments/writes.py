@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.figures import Window
@@ -29,6 +28,7 @@ from tierscope.storage.experiments.rows import (
     store_result,
 )
 from tierscope.storage.fleet import events as stored_events
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.experiments.answer import freeze, make_answer
 from tierscope.usecases.experiments.arms import draw_canary, find_candidates
 from tierscope.usecases.experiments.reads import FROZEN, require_metric
@@ -77,12 +77,8 @@ class NewExperiment:
     planned_end: datetime
 
 
-class ExperimentWrites:
+class ExperimentWrites(ClockedUseCase):
     """Starts, ends and freezes experiments."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def create(self, new: NewExperiment, *, actor: str) -> StartedExperiment:
         """Store an experiment and mark its change.

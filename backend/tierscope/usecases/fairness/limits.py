@@ -20,7 +20,7 @@ from tierscope.domain.simulate.sampled import SampledTrace
 from tierscope.domain.slowdown import ShareOnSlow
 from tierscope.storage.base.subjects import SubjectHost, services_of_host
 from tierscope.storage.fleet.hosts import read_inventories
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_subject_host
 from tierscope.usecases.fairness.answers import TenantShare
 from tierscope.usecases.fairness.limit_answers import HostLimits, LimitOutcome, ProposedProtection, TenantLimit
@@ -85,11 +85,8 @@ class _Shared:
         return all(one.counts for one in self.chosen)
 
 
-class LimitReads:
+class LimitReads(ContextUseCase):
     """Replays of a host's services under limits and protections."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def host(
         self, host_id: str, wanted: WantedLimits, *, basis: Basis | None, from_: str | None, to: str | None

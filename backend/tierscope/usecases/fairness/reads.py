@@ -10,7 +10,7 @@ from tierscope.core.errors import BadRequest
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.fairness.vocabulary import BASES, Basis
 from tierscope.storage.base.subjects import SubjectHost
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fairness.answers import (
@@ -54,11 +54,8 @@ class Shares:
     tenants: tuple[TenantShare, ...]
 
 
-class FairnessReads:
+class FairnessReads(ContextUseCase):
     """Fair shares of hosts' top tiers, and who pushes whom out."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def host(
         self,

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AwareDatetime, Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.pages import Page
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import events as stored
 from tierscope.storage.fleet.events import EventItem
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_moment, encode_moment, parse_number
 
 __all__ = ["EventItem", "EventRequest", "Events"]
@@ -40,12 +40,8 @@ class EventRequest:
     service_id: Annotated[str | None, Field(default=None)]
 
 
-class Events:
+class Events(ClockedUseCase):
     """Marks and their list."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def create(self, event: EventRequest, *, actor: str, idempotency_key: str | None) -> EventItem:
         """Stores an event. The same key with the same content gives the first answer again and stores nothing.

@@ -31,7 +31,7 @@ from tierscope.storage.fleet.hosts import (
 )
 from tierscope.storage.fleet.pods import read_pods_state
 from tierscope.storage.nodes.counts import read_hosts_away
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.hardware import Hardware, read_hardware
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host
 from tierscope.usecases.fleet.agent_plans import read_pause_state
@@ -111,11 +111,8 @@ class HostPage:
     away: Annotated[HostsAway, Described("Hosts that no page holds, whatever was asked for.")]
 
 
-class HostReads:
+class HostReads(ContextUseCase):
     """Reads of hosts."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(
         self,

@@ -7,13 +7,13 @@ the cluster's. So nothing that an agent says later overwrites what was set here.
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import NotFound, Unprocessable
 from tierscope.domain.fleet.labels import LabelProblem, LabelSource, problem_of_labels, read_label_file
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.fleet import labels as stored
 from tierscope.storage.fleet.labels import LabelledHost
+from tierscope.usecases.base.context import ClockedUseCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,8 @@ class _Wanted:
     touched: set[str] = field(default_factory=set)
 
 
-class Labels:
+class Labels(ClockedUseCase):
     """Reads and sets labels of hosts."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def read(self, host_id: str) -> HostLabels:
         """The labels of a host with their sources.

@@ -24,7 +24,7 @@ from tierscope.storage.fleet.services import has_more_pairs, list_services
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
 from tierscope.storage.nodes.counts import read_hosts_away
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import FleetNumbers, describe_fleet
 from tierscope.usecases.fleet.limits import limits_at
@@ -99,11 +99,8 @@ class FleetOverview:
     ]
 
 
-class FleetReads:
+class FleetReads(ContextUseCase):
     """Reads of the fleet."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def overview(self, *, from_: str | None, to: str | None, max_points: int) -> FleetOverview:
         """All hosts and services now, and the window's course.

@@ -4,15 +4,12 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.pods import Pod
 from tierscope.storage.fleet.pods import list_pods
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor, require_host, require_service
 
 
-class PodReads:
+class PodReads(ContextUseCase):
     """Reads of pods."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def of_host(self, host_id: str, *, limit: int, cursor: str | None) -> Page[Pod]:
         """Pods that run on a host, by namespace and name.

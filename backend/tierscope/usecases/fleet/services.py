@@ -12,7 +12,7 @@ from tierscope.domain.fleet.pods import PodOwner
 from tierscope.storage.fleet.events import list_events
 from tierscope.storage.fleet.pods import count_pods, owner_of
 from tierscope.storage.fleet.services import find_service, hosts_with_service, list_services, read_aliases
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import describe_service
@@ -49,11 +49,8 @@ class ServiceDetail:
     events: tuple[Event, ...]
 
 
-class ServiceReads:
+class ServiceReads(ContextUseCase):
     """Reads of services."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(self, *, limit: int, cursor: str | None, origin: Origin | None, host: str | None) -> Page[ServiceSummary]:
         """Services by namespace, name, then id.

@@ -17,7 +17,7 @@ from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.samples import read_bodies
 from tierscope.storage.ingest.series import StoredSeries, match_series
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.base.windows import parse_window
 
@@ -44,11 +44,8 @@ class SampleSeries:
     first_seen_at: datetime
 
 
-class Series:
+class Series(ContextUseCase):
     """Series and samples."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def find(self, match: str, *, cursor: str | None, limit: int) -> Page[SampleSeries]:
         """The series that a selector means, in order of id.

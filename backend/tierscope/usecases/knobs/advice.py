@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession
+from tierscope.core.database import ReadSession
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Origin
@@ -15,6 +14,7 @@ from tierscope.domain.fleet.gain import ServiceGain, read_gain
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import GroupRow, Kind, Status
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 __all__ = ["Advice", "AdviceCard", "AdviceDetail", "Decision", "Kind", "Status"]
@@ -59,12 +59,8 @@ class AdviceDetail(AdviceCard):
     body: Annotated[Mapping[str, Any], Described("The ratio answer, or the knob advice with what it rests on.")]
 
 
-class Advice:
+class Advice(ClockedUseCase):
     """Cards and decisions."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(
         self,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import NotFound
 from tierscope.storage.fleet.hosts import HostRow
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.experiments.arms import Candidates, draw_canary, find_candidates
 from tierscope.usecases.knobs.plan import make_plan, pick_change
 from tierscope.usecases.knobs.plan_answers import (
@@ -29,11 +29,8 @@ OTHERS = (
 SINGLE = "One canary host tells little: an effect on it may be that host's own."
 
 
-class Canaries:
+class Canaries(ContextUseCase):
     """Proposals of arms for changes of the plan."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def propose(self, wanted: str, *, service: str | None, canary_n: int | None) -> CanaryProposal:
         """Arms for one change within one service: that with most of its hosts where none is named.

@@ -13,7 +13,7 @@ from datetime import datetime
 from tierscope.core.database import ReadSession
 from tierscope.domain.knobs.machine import is_unsupported, read_knobs
 from tierscope.storage.knobs.plan import HostSettings, read_settings, services_of_hosts
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.knobs.groups import GROUP_MAX, find_norm
 from tierscope.usecases.knobs.plan_answers import DriftCell, DriftHost, DriftSetting, SettingDrift
 
@@ -33,11 +33,8 @@ class _Host:
     knobs: Mapping[str, str | None]
 
 
-class SettingDrifts:
+class SettingDrifts(ContextUseCase):
     """Reads of drift."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def read(self, *, service: str | None, limit: int) -> SettingDrift:
         """Hosts that differ, of one service or of all, against all of their peers."""

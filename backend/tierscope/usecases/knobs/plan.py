@@ -16,7 +16,7 @@ from tierscope.domain.knobs.files import VALUE, check_change, order_of, sysctl_n
 from tierscope.domain.knobs.machine import read_knobs
 from tierscope.domain.knobs.shapes import Change
 from tierscope.storage.knobs.plan import OpenAdvice, list_open_knob_advice, read_settings, services_of_hosts
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.knobs.answers import GROUNDING, KnobEvidence
 from tierscope.usecases.knobs.plan_answers import (
     ChangePlan,
@@ -60,11 +60,8 @@ class _Sorted:
     left_out: list[LeftOut]
 
 
-class ChangePlans:
+class ChangePlans(ContextUseCase):
     """Plans and their bundles."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def plan(self) -> ChangePlan:
         """Identical changes of all hosts, the most at stake first."""

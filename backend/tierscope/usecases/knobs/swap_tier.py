@@ -32,7 +32,7 @@ from tierscope.domain.tco.scenario import Finance, Range
 from tierscope.storage.base.subjects import hosts_of_service, newest_inventories
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.tco.prices import prices_in_force
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.money import YearlyMoney
 from tierscope.usecases.base.subjects import require_service, require_subject_host
 from tierscope.usecases.base.windows import parse_window
@@ -152,11 +152,8 @@ class HostSwapTier:
     services: tuple[ServiceSwapTier, ...]
 
 
-class SwapTierReads:
+class SwapTierReads(ContextUseCase):
     """Advice on swap below DRAM."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def service(
         self,

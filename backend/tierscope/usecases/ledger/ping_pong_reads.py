@@ -11,7 +11,7 @@ from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Wind
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger.ping_pong import State
 from tierscope.domain.ledger.states import JUDGE_EVERY, gravest
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import WHOLE_HOSTS
@@ -82,11 +82,8 @@ class _Found:
     whole: tuple[PingPong, HostWaits] | None = None
 
 
-class PingPongReads:
+class PingPongReads(ContextUseCase):
     """Ping-pong of hosts and services."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> PingPongHistory:
         """Ping-pong of one host.

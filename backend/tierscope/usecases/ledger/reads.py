@@ -12,7 +12,7 @@ from tierscope.domain.ledger import COLUMNS, Column
 from tierscope.domain.ledger.columns import ABSENT, MOVED
 from tierscope.domain.ledger.flows import join_series, list_resets, rate_series
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, services_of_host
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts, require_subject_host
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.ledger.answers import (
@@ -39,11 +39,8 @@ MAX_ROWS = 20_000
 """Rows of single intervals that one request reads of a service."""
 
 
-class LedgerReads:
+class LedgerReads(ContextUseCase):
     """Totals, rates, series, resets and the verdict of a window."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def host(self, host_id: str, *, from_: str | None, to: str | None, max_points: int) -> Ledger:
         """The ledger of one host.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from tierscope.core.clock import Clock, utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, TierscopeError, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
@@ -27,6 +26,7 @@ from tierscope.storage.nodes.rows import (
     read_urls,
     store_placement,
 )
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.nodes.restoring import finish_if_free
 
 COORDINATOR = "coordinator"
@@ -57,12 +57,8 @@ class NodeState:
     """Why it does not answer."""
 
 
-class NodeChanges:
+class NodeChanges(ClockedUseCase):
     """Changes the list of nodes and what follows from it."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self) -> list[NodeState]:
         """All servers, each asked now; the one server where there is no list."""

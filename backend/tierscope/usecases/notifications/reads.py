@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
@@ -15,6 +13,7 @@ from tierscope.domain.notifications.receivers import Kind
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.notifications import outbox
 from tierscope.storage.notifications.outbox import NotificationRow, Status
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 __all__ = ["Notification", "NotificationLog", "Status"]
@@ -41,12 +40,8 @@ class Notification:
     said: Annotated[str | None, Described("Why the last attempt failed, or what is to be known though it was taken.")]
 
 
-class NotificationLog:
+class NotificationLog(ClockedUseCase):
     """What was sent, what waits, what was given up."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(
         self, *, status: Status | None, receiver: str | None, alert: str | None, limit: int, cursor: str | None

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession
+from tierscope.core.database import ReadSession
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
@@ -22,6 +21,7 @@ from tierscope.domain.notifications.silences import SilenceStatus
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.notifications import silences as stored
 from tierscope.storage.notifications.silences import Acknowledgement, OpenAlert, SilenceRow
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 __all__ = ["Acknowledgement", "LabelMatcher", "Silence", "SilenceRequest", "SilenceStatus", "Silences"]
@@ -90,12 +90,8 @@ def read_matcher_views(views: Sequence[LabelMatcher]) -> tuple[Matcher, ...]:
         raise Unprocessable(str(error)) from error
 
 
-class Silences:
+class Silences(ClockedUseCase):
     """Silences: list, read, create, expire. Acknowledgements: give, withdraw."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self, *, status: SilenceStatus | None, limit: int, cursor: str | None) -> Page[Silence]:
         """Silences, newest first.

@@ -7,11 +7,10 @@ from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
 from tierscope.storage.base.subjects import hosts_of_service
 from tierscope.storage.experiments.rows import list_experiments
 from tierscope.storage.fleet.services import list_services
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
 from tierscope.usecases.operate.load_figures import LoadFigures
 from tierscope.usecases.tco.prices import Prices
@@ -57,12 +56,8 @@ TRIED: Final = TypeAdapter(tuple[TriedExperiment, ...])
 """Reads the file in which the fleet says what was tried on it."""
 
 
-class Demonstration:
+class Demonstration(ClockedUseCase):
     """Enters what owners would; what is there already stays as it is."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def enter_scenarios(self) -> None:
         """Store what-ifs of cost whose losses are those that ratio advice believes; each of them once."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
@@ -14,6 +13,7 @@ from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.fleet.agents import revoke_host
 from tierscope.storage.operate import purges as stored
 from tierscope.storage.operate.purges import PurgeKind, PurgeRow
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 
 
@@ -53,12 +53,8 @@ class Purge:
     finished_at: datetime | None
 
 
-class Purges:
+class Purges(ClockedUseCase):
     """Starts and reads jobs."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def start(self, kind: PurgeKind, public_id: str, *, confirm: str, actor: str) -> Purge:
         """Ask for all data of a host or service to be removed. A host's credential ends at once.

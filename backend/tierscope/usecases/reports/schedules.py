@@ -19,7 +19,7 @@ from tierscope.domain.reports.schedule import Cron, Daily, Schedule, parse_cron,
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.reports import rows as stored
 from tierscope.storage.reports.rows import ReportRow, RunRow
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.reports.content import SECTIONS, Section, gather_report
 from tierscope.usecases.reports.html import render_html
@@ -87,11 +87,8 @@ class Report:
     last_run: ReportRun | None
 
 
-class Reports:
+class Reports(ContextUseCase):
     """Schedules of reports."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(self) -> tuple[Report, ...]:
         """All reports that can be read, by name; the status page tells of others, which can be deleted all the same."""

@@ -15,7 +15,7 @@ from tierscope.domain.sensitivity.estimate import Kind
 from tierscope.domain.sensitivity.estimate import Sensitivity as Elasticities
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.fleet.events import EventItem, list_events
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_lines import line_grid, read_service_lines, service_scopes
@@ -102,11 +102,8 @@ class Sensitivity:
     notes: tuple[str, ...]
 
 
-class SensitivityReads:
+class SensitivityReads(ContextUseCase):
     """Sensitivity of services."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def service(self, service_id: str, *, from_: str | None, to: str | None) -> Sensitivity:
         """Elasticities over the hosts of a service, the scatter behind them, and the index from heat.

@@ -29,7 +29,7 @@ from tierscope.domain.sensitivity.kind_residency import KINDS
 from tierscope.domain.sensitivity.stability import HotSetState
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.heat.sums import LAGS, Overlap, read_overlaps
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_lines import line_grid, read_service_lines, service_scopes
@@ -98,11 +98,8 @@ class Stability:
     notes: tuple[str, ...]
 
 
-class StabilityReads:
+class StabilityReads(ContextUseCase):
     """Stability of services."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def service(self, service_id: str, *, from_: str | None, to: str | None, max_points: int) -> Stability:
         """Shares, trends, warm-up and overlaps over the hosts of a service.

@@ -14,7 +14,7 @@ from tierscope.domain.base.pages import Page
 from tierscope.domain.simulate.bands import Bands, join_bands
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_position, parse_number
 from tierscope.usecases.simulate.basis import Basis
 from tierscope.usecases.simulate.packed import unpack, unpack_bands
@@ -36,11 +36,8 @@ from tierscope.usecases.simulate.views import (
 _NO_HEAT = "A worker reads the trace when the sweep begins; its heat comes then."
 
 
-class SweepReads:
+class SweepReads(ContextUseCase):
     """Reads of sweeps."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def list(self, *, service: str | None, limit: int, cursor: str | None) -> Page[Sweep]:
         """Sweeps, newest first, without those that cannot be read: the status page tells of them.

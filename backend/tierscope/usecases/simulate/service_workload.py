@@ -8,7 +8,7 @@ from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, absent
 from tierscope.domain.simulate.presets import NAMESPACE, WORKLOADS, find_workload
 from tierscope.storage.base.subjects import SubjectService, find_service
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.heat.services import HeatFigures, read_heat_now, service_figures
 
 _DEFINITION = "workload.hot_in_dram_ratio/1"
@@ -36,11 +36,8 @@ class ServiceWorkload:
     stands_for: Annotated[PaperWorkload | None, Described("None: it stands for no workload of a paper.")]
 
 
-class ServiceWorkloadReads:
+class ServiceWorkloadReads(ContextUseCase):
     """Reads of services that stand for workloads."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def service(self, service_id: str) -> ServiceWorkload:
         """The workload of a simulated service, and none of any other.

@@ -9,7 +9,7 @@ from tierscope.domain.simulate import POLICIES, WORKLOADS, policies
 from tierscope.domain.simulate.sweep import COST_SETTINGS, MACHINE_SETTINGS
 from tierscope.storage.curve.page_samples import sampled_hosts
 from tierscope.storage.simulate.trace_uploads import list_uploads
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.simulate.uploads import view_upload
 from tierscope.usecases.simulate.views import (
     SampledHost,
@@ -25,11 +25,8 @@ from tierscope.usecases.simulate.views import (
 SPAN = timedelta(days=7)
 
 
-class SimulatorReads:
+class SimulatorReads(ContextUseCase):
     """Reads of the simulator's tables, and of what there is to replay."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def policies(self) -> SimulatorPolicies:
         """All policies, with the settings that each has and those that all share."""

@@ -3,12 +3,11 @@
 import secrets
 from pathlib import Path
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.simulate import trace_uploads as stored
 from tierscope.storage.simulate.trace_uploads import NewUpload, UploadRow
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.simulate.load import MAX_UPLOAD_ROWS
 from tierscope.usecases.simulate.measuring import measure_trace
 from tierscope.usecases.simulate.views import TraceUpload
@@ -17,12 +16,8 @@ MAX_UPLOAD_BYTES = 64 << 20
 MAX_UPLOADS = 50
 
 
-class TraceUploads:
+class TraceUploads(ClockedUseCase):
     """Adds and removes uploaded traces."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def create(self, name: str, file: Path, *, actor: str) -> TraceUpload:
         """Store the trace in a file.

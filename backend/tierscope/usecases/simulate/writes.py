@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
 from tierscope.domain.base.figures import Window
 from tierscope.domain.simulate import WORKLOADS, SettingsError, find_workload
@@ -18,6 +17,7 @@ from tierscope.storage.curve.page_samples import newest_sample
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow
 from tierscope.storage.simulate.trace_uploads import find_upload
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.simulate.progress import view_sweep
@@ -33,12 +33,8 @@ MAX_CELLS = 12_000_000
 """Pages x intervals of a workload: a worker needs about 100 bytes for each while it is made."""
 
 
-class SweepWrites:
+class SweepWrites(ClockedUseCase):
     """Starts and ends of sweeps."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def create(self, new: NewSweep, *, actor: str, idempotency_key: str | None = None) -> Sweep:
         """Store a sweep with a task for each policy; the same key with the same content stores it once.

@@ -10,8 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AwareDatetime, Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, WriteTransaction
+from tierscope.core.database import WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
@@ -21,6 +20,7 @@ from tierscope.storage.base.subjects import find_service
 from tierscope.storage.fleet.events import remember_answer, remembered_answer
 from tierscope.storage.slowdown import points as stored
 from tierscope.storage.slowdown.points import SlowdownPointItem, Source
+from tierscope.usecases.base.context import ClockedUseCase
 
 __all__ = ["SlowdownPointItem", "SlowdownPointRequest", "SlowdownPoints"]
 
@@ -43,12 +43,8 @@ class SlowdownPointRequest:
     note: Annotated[str, Field(default="", max_length=MAX_NOTE_LENGTH)]
 
 
-class SlowdownPoints:
+class SlowdownPoints(ClockedUseCase):
     """Measurements: list, add, remove."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self, service_id: str) -> list[SlowdownPointItem]:
         """Measurements of a service, newest first.

@@ -9,8 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
@@ -18,6 +16,7 @@ from tierscope.domain.tco.published import PRESET_CURRENCY, PRESETS, PRICE_LABEL
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import prices as stored
 from tierscope.storage.tco.prices import PriceRow
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 
 MAX_PRICES = 500
@@ -66,12 +65,8 @@ class PriceRequest:
     confirm: Annotated[bool, Field(default=True, description="Whether you stand for it at once.")]
 
 
-class Prices:
+class Prices(ClockedUseCase):
     """The price book: list, add, confirm, remove."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self) -> tuple[Price, ...]:
         """Prices of people, then the published ones, by item in the order of a bill."""

@@ -10,7 +10,7 @@ from tierscope.domain.tco.idle_dram import dram_cost_per_year
 from tierscope.domain.tco.scenario import Finance, Range
 from tierscope.storage.fleet.services import read_gains
 from tierscope.storage.tco.prices import PriceRow, prices_in_force
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.fleet.overview_hosts import read_fleet_memory
 from tierscope.usecases.heat.services import fleet_figures, read_heat_now
 from tierscope.usecases.tco.prices import Price, view_in_force
@@ -46,11 +46,8 @@ class ReclaimableDram:
     ]
 
 
-class ReclaimableReads:
+class ReclaimableReads(ContextUseCase):
     """DRAM of the fleet that holds cold memory."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def read(self, *, currency: str) -> ReclaimableDram:
         """Bytes, cost and coverage of all hosts, now; the cost in one currency."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from tierscope.core.clock import Clock, utc_now
-from tierscope.core.database import Database, ReadSession, WriteTransaction
+from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Conflict, NotFound, Unprocessable
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
@@ -15,6 +14,7 @@ from tierscope.domain.tco.published import DEFAULTS, PRESET_CURRENCY, PRESETS, P
 from tierscope.storage.access.credentials import AuditRow, append_audit
 from tierscope.storage.tco import scenarios as stored
 from tierscope.storage.tco.scenarios import ScenarioRow
+from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.repeated_requests import made_before, note_made
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.tco.inputs import MODELLED
@@ -80,12 +80,8 @@ class ScenarioDefaults:
     dram_presets: tuple[Price, ...]
 
 
-class Scenarios:
+class Scenarios(ClockedUseCase):
     """Stored scenarios."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     def list(self, *, limit: int, cursor: str | None) -> Page[ScenarioItem]:
         """Scenarios, newest first, without those that cannot be read: the status page tells of them.

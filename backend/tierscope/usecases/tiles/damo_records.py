@@ -12,7 +12,7 @@ from tierscope.domain.tiles.levels import Scale
 from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.tiles.damo_records import write_damo_records
 from tierscope.storage.tiles.grids import list_epochs, tile_spans
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.tiles.reads import pick_host
@@ -48,11 +48,8 @@ class TileRecords:
         return body.getvalue()
 
 
-class TileRecordReads:
+class TileRecordReads(ContextUseCase):
     """Tiles as records of damo."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def read(
         self, service_id: str, *, host: str | None, group: str | None, from_: str | None, to: str | None

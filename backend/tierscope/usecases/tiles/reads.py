@@ -15,7 +15,7 @@ from tierscope.domain.tiles.levels import Scale
 from tierscope.domain.tiles.rows import Row
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, hosts_by_id
 from tierscope.storage.tiles.grids import EpochInWindow, list_epochs, tile_spans
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.tiles.sources import Collected, collect_columns
@@ -75,11 +75,8 @@ class PackedGrid:
         return replace(self.header, cells=tuple(tuple(row) for row in rows))
 
 
-class TileReads:
+class TileReads(ContextUseCase):
     """Grids of tiles."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def grid(
         self,

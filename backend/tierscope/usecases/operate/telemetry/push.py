@@ -9,18 +9,15 @@ from itertools import chain
 
 from prometheus_client.metrics_core import Metric
 
-from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.operate.telemetry.collector import InventoryCollector
 from tierscope.usecases.operate.telemetry.collector_calls import OtlpCollector
 from tierscope.usecases.operate.telemetry.fleet import FleetCollector
 from tierscope.wire.otlp_export import export_request
 
 
-class MetricsPush:
+class MetricsPush(ContextUseCase):
     """Reads all metrics, and sends them in one request."""
-
-    def __init__(self, context: ReadContext) -> None:
-        self._context = context
 
     def run(self) -> int:
         """Sends them once; returns how many data points.
