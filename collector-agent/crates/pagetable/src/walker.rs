@@ -37,7 +37,6 @@ impl LeafEntry {
     const PRESENT: u64 = 1;
     const USER: u64 = 1 << 2;
     const ACCESSED: u64 = 1 << 5;
-    const DIRTY: u64 = 1 << 6;
     const LEAF: u64 = 1 << 7;
     const NO_ACCESS: u64 = 1 << 8;
     const SPECIAL: u64 = 1 << 9;
@@ -63,11 +62,6 @@ impl LeafEntry {
     /// Whether the processor used the entry since the bit was cleared.
     pub fn is_accessed(self) -> bool {
         self.0 & Self::ACCESSED != 0
-    }
-
-    /// Whether the page was written; the bit is not cleared with the other.
-    pub fn is_dirty(self) -> bool {
-        self.0 & Self::DIRTY != 0
     }
 
     /// Number of the first page frame; `None` where it is stored inverted, without access.
@@ -349,7 +343,7 @@ mod tests {
     #[test]
     fn entries_tell_pages_of_the_process_from_all_else() {
         let user_page = LeafEntry(0x8000_0000_1234_5067);
-        assert!(user_page.is_resident() && user_page.is_accessed() && user_page.is_dirty());
+        assert!(user_page.is_resident() && user_page.is_accessed());
         assert_eq!(user_page.pfn(0x000f_ffff_ffff_f000), Some(0x12345));
         let without_access = LeafEntry(0x1234_5100);
         assert!(without_access.is_resident() && !without_access.is_accessed());

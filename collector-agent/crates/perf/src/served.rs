@@ -17,6 +17,7 @@ pub(crate) mod field {
 
 /// `PERF_MEM_OP_*`.
 pub(crate) mod operation {
+    #[cfg(test)]
     pub(crate) const LOAD: u64 = 0x02;
     pub(crate) const STORE: u64 = 0x04;
 }
@@ -172,11 +173,6 @@ pub fn is_store(data_src: u64) -> bool {
     get(data_src, field::OPERATION) & operation::STORE != 0
 }
 
-/// Whether a `perf_mem_data_src` is that of a load.
-pub fn is_load(data_src: u64) -> bool {
-    get(data_src, field::OPERATION) & operation::LOAD != 0
-}
-
 fn get(data_src: u64, (shift, width): (u32, u32)) -> u64 {
     data_src >> shift & ((1 << width) - 1)
 }
@@ -307,7 +303,7 @@ mod tests {
         for data_src in [0, not_available, missed[0], missed[1]] {
             assert_eq!(Served::of_data_src(data_src), Served::Unknown, "{data_src:#x}");
         }
-        assert!(is_load(missed[0]) && !is_store(missed[0]) && !is_load(not_available));
+        assert!(!is_store(missed[0]) && !is_store(not_available));
         assert!(is_store(operation::STORE));
     }
 

@@ -61,13 +61,8 @@ pub const fn end_by_unmap(history: History, observed: bool) -> Option<GapEnd> {
 }
 
 /// The length at which the next interval censors a page's gap: because that interval is missing, or because the gap
-/// outgrows the history. `history` is before the interval.
-pub const fn censored_by_next(history: History, observed: bool) -> Option<u32> {
-    censored_by_next_of(history, observed, LONGEST_GAP)
-}
-
-/// As [`censored_by_next`], for a history that shows gaps of at most `longest` intervals.
-pub const fn censored_by_next_of(history: History, observed: bool, longest: u32) -> Option<u32> {
+/// outgrows the history. `history` is before the interval and shows gaps of at most `longest` intervals.
+pub const fn censored_by_next(history: History, observed: bool, longest: u32) -> Option<u32> {
     match open_gap(history) {
         Some(lag) if !observed || lag >= longest => Some(lag),
         _ => None,
@@ -138,8 +133,8 @@ mod tests {
     fn the_longest_gap_fills_the_history() {
         assert_eq!(closed_gap(observed(1 | 1 << 63)), Some(63));
         assert_eq!(open_gap(observed(1 << 63)), Some(63));
-        assert_eq!(censored_by_next(observed(1 << 63), true), Some(63));
-        assert_eq!(censored_by_next(observed(1 << 62), true), None);
+        assert_eq!(censored_by_next(observed(1 << 63), true, LONGEST_GAP), Some(63));
+        assert_eq!(censored_by_next(observed(1 << 62), true, LONGEST_GAP), None);
         assert_eq!(end_by_unmap(observed(1 << 63), true), Some(GapEnd::Censored(63)));
     }
 

@@ -17,19 +17,6 @@ pub struct History {
     pub validity: u64,
 }
 
-/// Class of a page in the `recency` scheme.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recency {
-    /// Active in the newest 2 intervals.
-    Hot,
-    /// Active in the newest 10.
-    Warm,
-    /// Not active in 10 intervals, all of them observed.
-    Cold,
-    /// Too few intervals observed to tell.
-    Unknown,
-}
-
 /// The lowest `window` bits; all of them from 64 on.
 pub const fn mask(window: u32) -> u64 {
     if window >= HISTORY_INTERVALS {
@@ -84,21 +71,6 @@ impl History {
     pub const fn valid_run(self) -> u32 {
         self.validity.trailing_ones()
     }
-
-    /// The class in the `recency` scheme.
-    pub const fn recency(self) -> Recency {
-        if self.active(2) {
-            Recency::Hot
-        } else if self.partial(2) {
-            Recency::Unknown
-        } else if self.active(10) {
-            Recency::Warm
-        } else if self.partial(10) {
-            Recency::Unknown
-        } else {
-            Recency::Cold
-        }
-    }
 }
 
 /// How many bits of a history one interval takes, and so how far the history reaches back.
@@ -121,9 +93,6 @@ pub enum FrequencyEncoding {
 }
 
 impl HistoryShape {
-    /// Active or not.
-    pub const ONE_BIT: Self = Self { bits: 1 };
-
     /// A history of `bits` per interval, 1..=64; values outside are brought inside.
     pub const fn new(bits: u8) -> Self {
         let bits = match bits {
@@ -253,12 +222,15 @@ mod tests {
             activity: 0,
             validity: mask(10),
         };
-        assert_eq!(page.recency(), Recency::Cold);
+        assert_eq!((page.active(10), page.partial(10)), (false, false));
         page.shift(false);
-        assert_eq!((page.recency(), page.valid_run()), (Recency::Unknown, 0));
+        assert_eq!(
+            (page.active(10), page.partial(2), page.valid_run()),
+            (false, true, 0)
+        );
         page.shift(true);
         page.touch();
-        assert_eq!((page.recency(), page.partial(2)), (Recency::Hot, true));
+        assert_eq!((page.active(2), page.partial(2)), (true, true));
     }
 
     #[test]
@@ -313,23 +285,20 @@ mod tests {
 
     #[test]
     fn a_history_of_one_bit_is_the_plain_one() {
-        let (mut shaped, mut plain) = (History::default(), History::default());
+        let (one_bit, mut shaped, mut plain) = (HistoryShape::new(1), History::default(), History::default());
         for step in 0..200_u32 {
-            HistoryShape::ONE_BIT.shift(&mut shaped, step % 7 != 0);
+            one_bit.shift(&mut shaped, step % 7 != 0);
             plain.shift(step % 7 != 0);
             if step % 7 != 0 && step % 3 == 0 {
-                HistoryShape::ONE_BIT.set_level(&mut shaped, 1);
+                one_bit.set_level(&mut shaped, 1);
                 plain.touch();
             }
             assert_eq!(shaped, plain);
-            assert_eq!(HistoryShape::ONE_BIT.flatten(shaped), plain);
-            assert_eq!(HistoryShape::ONE_BIT.age(shaped), plain.age());
+            assert_eq!(one_bit.flatten(shaped), plain);
+            assert_eq!(one_bit.age(shaped), plain.age());
             for window in [1, 2, 5, 10, 64] {
-                assert_eq!(HistoryShape::ONE_BIT.active(shaped, window), plain.active(window));
-                assert_eq!(
-                    HistoryShape::ONE_BIT.partial(shaped, window),
-                    plain.partial(window)
-                );
+                assert_eq!(one_bit.active(shaped, window), plain.active(window));
+                assert_eq!(one_bit.partial(shaped, window), plain.partial(window));
             }
         }
     }

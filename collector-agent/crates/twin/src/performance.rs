@@ -163,11 +163,6 @@ impl Performance {
             stall_share: exposed / (1.0 + odds),
         }
     }
-
-    /// Capacity lost against `other`.
-    pub fn loss_against(&self, other: &Self) -> f64 {
-        1.0 - self.capacity_ops_per_s / other.capacity_ops_per_s
-    }
 }
 
 #[cfg(test)]
@@ -194,7 +189,7 @@ mod tests {
         let performance = |share: f64| Performance::new(redis, &met(&laws, share), 1000.0, 500.0);
         assert!((performance(0.0).capacity_ops_per_s - 1000.0).abs() < 1e-9);
         // Exposure 0.45, 230 ns against 100 ns, exponent 1: odds 0.2 x 0.45 x 1.3.
-        let loss = performance(0.2).loss_against(&performance(0.0));
+        let loss = 1.0 - performance(0.2).capacity_ops_per_s / performance(0.0).capacity_ops_per_s;
         assert!((loss - 0.117 / 1.117).abs() < 1e-9, "{loss}");
         assert!(performance(0.2).p99_us > performance(0.0).p99_us);
     }

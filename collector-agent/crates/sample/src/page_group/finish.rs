@@ -9,7 +9,7 @@ use super::keyed_space::SpaceKey;
 use super::listed::{Census, UNIT_SHIFT};
 use super::process::Process;
 use super::space::{Page, count_subpages};
-use crate::gaps::{GapEnd, censored_by_next_of, closed_gap, end_by_unmap, open_gap};
+use crate::gaps::{GapEnd, censored_by_next, closed_gap, end_by_unmap, open_gap};
 use crate::heat::{GAP_BINS, GapRow, PageKind};
 use crate::history::HistoryShape;
 use crate::vma::ProcessKey;
@@ -55,7 +55,7 @@ impl Sweep {
                 return false;
             }
         };
-        let cut = censored_by_next_of(before, observed, self.shape.intervals() - 1);
+        let cut = censored_by_next(before, observed, self.shape.intervals() - 1);
         class.gaps.end_if(cut.map(GapEnd::Censored));
         self.shape.shift(&mut page.history, observed);
         if page.is_active() {
@@ -165,7 +165,7 @@ impl PageGroup {
             let subpages = keyed.space.take_subpages();
             keyed.space.put_subpages(subpages);
             keyed.space.retain(|_, page| {
-                let cut = censored_by_next_of(shape.flatten(page.history), false, longest);
+                let cut = censored_by_next(shape.flatten(page.history), false, longest);
                 classes.end_gap(page.marks.class(), tiers, cut.map(GapEnd::Censored));
                 shape.shift(&mut page.history, false);
                 if page.is_listed() {
