@@ -2,10 +2,25 @@
 
 from machines.plain import sockets
 from machines.right import Kind, Right, ids
-from machines.trees import CXL, E820, NVDIMM, Dax, Machine, Node, Settings, cedt, cxl_device, cxl_region, memory_blocks
+from machines.trees import (
+    CXL,
+    E820,
+    NVDIMM,
+    Dax,
+    Machine,
+    Node,
+    Settings,
+    cedt,
+    cxl_device,
+    cxl_region,
+    memory_blocks,
+    pci_function,
+)
 
 _ON = Settings("true", "2")
 _OFF = Settings("false", "1")
+_CXL_MEMORY, _BRIDGE = 0x050210, 0x060100
+"""Classes of PCI functions, with their programming interface."""
 _CXL_DOC = "Documentation/driver-api/cxl"
 _PMEM_DOC = "Documentation/driver-api/nvdimm; drivers/dax/kmem.c"
 _MOVES = {"pgdemote_kswapd": 9_000_000, "pgdemote_direct": 0, "pgpromote_success": 4_000_000}
@@ -122,6 +137,24 @@ KINDS = (
             files=cxl_region("region0", 128, 96, 1) | cxl_device("mem0", 96) | cxl_device("mem1", 96),
         ),
         Right({0: "dram", 1: "dram", 2: "cxl"}, 128, "on", "ready", ids("device-memory-idle"), slower=96),
+    ),
+    Kind(
+        "one of two CXL cards without a driver, Linux 6.8",
+        "intel/PerfSpect issue 422: lspci of two cards",
+        Machine(
+            "6.8.0-60-generic",
+            sockets(2, 256) | {2: Node(128)},
+            {4: "0-1", 22: "2"},
+            settings=_ON,
+            dax=(Dax(CXL, 2, 128),),
+            files=cxl_region("region0", 512, 128, 1)
+            | cxl_device("mem0", 128)
+            | pci_function("0000:5c:00.0", _CXL_MEMORY)
+            | pci_function("0000:84:00.0", _CXL_MEMORY)
+            | pci_function("0000:00:1f.0", _BRIDGE),
+            links={"sys/bus/pci/devices/0000:5c:00.0/driver": "../../drivers/cxl_pci"},
+        ),
+        Right({0: "dram", 1: "dram", 2: "cxl"}, 512, "on", "ready", ids("device-memory-idle"), slower=128),
     ),
     Kind(
         "half of a CXL device online, Linux 6.12",

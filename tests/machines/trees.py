@@ -60,6 +60,7 @@ class Machine:
     dax: tuple[Dax, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     bytes_files: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     vmstat: Mapping[str, int] = field(default_factory=dict)
     meminfo_gib: float | None = None
@@ -80,6 +81,9 @@ def write_tree(machine: Machine, root: Path) -> None:
             _write(root / path, text.encode())
     for path, raw in machine.bytes_files.items():
         _write(root / path, raw)
+    for path, target in machine.links.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(target)
     for number, dax in enumerate(machine.dax):
         _write_dax(root, f"dax{number}.0", dax)
 
@@ -100,6 +104,11 @@ def cxl_device(name: str, gib: int) -> dict[str, str]:
     """Files of a CXL memory device with volatile capacity."""
     at = f"sys/bus/cxl/devices/{name}"
     return {f"{at}/ram/size": f"{gib * GIB:#x}\n", f"{at}/pmem/size": "0x0\n"}
+
+
+def pci_function(address: str, pci_class: int) -> dict[str, str]:
+    """Files of a PCI function that no driver has taken."""
+    return {f"sys/bus/pci/devices/{address}/class": f"{pci_class:#08x}\n"}
 
 
 def memory_blocks(node: int, spans_gib: tuple[tuple[int, int], ...], block_gib: int = 2) -> dict[str, str]:

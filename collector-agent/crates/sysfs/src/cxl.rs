@@ -7,6 +7,7 @@ use tierscope_rootfs::{Reader, text};
 use crate::nodes::{self, Ratings};
 
 const BUS: &str = "/sys/bus/cxl/devices";
+const PCI: &str = "/sys/bus/pci/devices";
 
 const NO_VALUE: &str = "not the number that the kernel prints here";
 
@@ -85,6 +86,22 @@ pub struct Region {
     pub targets: Vec<String>,
     /// What the devices on the way say of it (CDAT), as HMAT does of nodes.
     pub ratings: Ratings,
+}
+
+/// PCI functions that are CXL memory by their class (0502) and that no driver has taken; empty where no function of a tree
+/// shows its driver.
+pub fn undriven(reader: &mut Reader) -> Vec<String> {
+    let mut functions = reader.list(PCI).unwrap_or_default();
+    let all = functions.len();
+    functions.retain(|address| reader.link(&format!("{PCI}/{address}/driver")).is_err());
+    if functions.len() == all {
+        return Vec::new();
+    }
+    functions.retain(|address| {
+        let class = reader.value(&format!("{PCI}/{address}/class"));
+        class.is_ok_and(|class| class.starts_with("0x0502"))
+    });
+    functions
 }
 
 /// CXL memory devices by name.

@@ -64,6 +64,8 @@ pub(crate) struct Facts<'a> {
 pub(crate) struct Devices {
     /// CXL memory devices with their links.
     pub(crate) cxl: Vec<cxl::Memory>,
+    /// PCI functions that are CXL memory, and have no driver.
+    pub(crate) undriven: Vec<String>,
     /// CXL regions.
     pub(crate) regions: Vec<cxl::Region>,
     /// dax devices.
@@ -96,6 +98,7 @@ impl<'a> Facts<'a> {
             free_pages,
             devices: Devices {
                 cxl: cxl::memory(reader),
+                undriven: cxl::undriven(reader),
                 regions: cxl::regions(reader),
                 dax: devices::dax(reader),
                 blocks: memory_blocks::read(reader).ok(),

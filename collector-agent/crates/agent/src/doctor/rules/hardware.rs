@@ -164,6 +164,8 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
             None => idle.push(format!("{} has no driver", dax.name)),
         }
     }
+    let undriven = devices.undriven.iter();
+    idle.extend(undriven.map(|address| format!("{address} is CXL memory without a driver")));
     let mapped = idle.len();
     for region in devices
         .regions
@@ -182,8 +184,13 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
         } else {
             ""
         };
+        let why = if devices.undriven.is_empty() {
+            ""
+        } else {
+            "`dmesg` says why no driver took the device. "
+        };
         let fix = format!(
-            "{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it."
+            "{why}{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it."
         );
         finding("device-memory-idle", "warning", LIKELY, cause, &fix)
     })
