@@ -28,7 +28,6 @@ ODD: Mapping[str, str] = {
     "SQL": "Bearer ' OR 1=1 --",
 }
 _REFUSED = (401, 403)
-_SELF_CHECKED = ("public", "agent")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from attack import wires
 from attack.assault import Assault
 
-_BYTES_EACH = 40
 _ROUNDS = 25
 
 

@@ -18,18 +18,19 @@ _ODD_NAMES = (
     "Transfer-Encoding\x00",
     "X: y\nTransfer-Encoding",
 )
-_ODD_LENGTHS = ("2, 2", "2,0", "+2", "-2", "0x2", "2 2", "2\x00", "2.0", "\xd9\xa2", "", "2e0", "2;", "2_0")
+_ODD_LENGTHS = ("2, 2", "2,0", "+2", "-2", "0x2", "2 2", "2\x00", "2.0", "\xd9\xa2", "", "2e0")
 _ODD_SIZES = (
     "10000000000000002",
     "ffffffffffffffff0",
     "-2",
     "+2",
     "0x2",
+    "2 ",
     "2;" + "x" * 70_000,
     "",
     "g",
     "2\n",
-    "0" * 100 + "2",
+    "00000000000000000000002",
 )
 
 
@@ -93,36 +94,13 @@ def _encodings() -> Iterator[tuple[str, bytes]]:
     ):
         yield f"a length and Transfer-Encoding {value!r}", _post(length, f"Transfer-Encoding: {value}", body=chunked)
         yield f"Transfer-Encoding {value!r} and a length", _post(f"Transfer-Encoding: {value}", short, body=whole)
-    for name in (
-        "Transfer-Encoding ",
-        " Transfer-Encoding",
-        "Transfer_Encoding",
-        "Transfer-Encoding\x00",
-        "X: y\nTransfer-Encoding",
-    ):
+    for name in _ODD_NAMES:
         yield f"a header {name!r}", _post(length, f"{name}: chunked", body=chunked)
 
 
 def _lengths() -> Iterator[tuple[str, bytes]]:
     body = b"{}" + _HIDDEN
-    for lengths in (
-        "2, 2",
-        "2,0",
-        "+2",
-        "-2",
-        "0x2",
-        "2 2",
-        "2\x00",
-        "02",
-        "2.0",
-        "٢".encode().decode("latin-1"),
-        "",
-        " 2 ",
-        "2e0",
-    ):
-        # What is read as two bytes leaves the other request behind it, as it may: it hides where the length is none.
-        if lengths in ("02", " 2 "):
-            continue
+    for lengths in _ODD_LENGTHS:
         yield f"a length of {lengths!r}", _post(f"Content-Length: {lengths}", body=body)
     yield "two lengths", _post("Content-Length: 2", f"Content-Length: {len(body)}", body=body)
     yield "two lengths, the longer first", _post(f"Content-Length: {len(body)}", "Content-Length: 2", body=body)
@@ -132,19 +110,7 @@ def _lengths() -> Iterator[tuple[str, bytes]]:
 
 
 def _chunk_sizes() -> Iterator[tuple[str, bytes]]:
-    for size in (
-        "10000000000000002",
-        "ffffffffffffffff0",
-        "-2",
-        "+2",
-        "0x2",
-        "2 ",
-        "2;" + "x" * 70_000,
-        "",
-        "g",
-        "2\n",
-        "00000000000000000000002",
-    ):
+    for size in _ODD_SIZES:
         body = size.encode() + b"\r\n{}\r\n0\r\n\r\n"
         yield f"a chunk of {size[:24]!r}", _post("Transfer-Encoding: chunked", body=body + b"x")
     yield "a chunk without its end", _post("Transfer-Encoding: chunked", body=b"2\r\n{}XX0\r\n\r\n" + _HIDDEN)
