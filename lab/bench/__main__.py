@@ -29,6 +29,7 @@ from bench import (
     service_page,
     simulate,
     tco,
+    waits,
 )
 from bench.figures import Section, describe_run, record_between, render
 
@@ -43,6 +44,7 @@ PARTS = (
     "ingest",
     "rollup",
     "page",
+    "waits",
     "landing",
     "heatmap",
     "queries",
@@ -69,6 +71,7 @@ _ALONE: dict[str, Callable[[], Section]] = {
     "simulate": simulate.measure,
     "rollup": rollup.measure,
     "page": service_page.measure,
+    "waits": waits.measure,
     "landing": landing.measure,
     "heatmap": heatmap.measure,
     "remote_write": remote_write.measure,
@@ -140,6 +143,7 @@ def run(part: str, agent: Path, storage: Sequence[str]) -> list[Section]:
         "latency": latency.unusable,
         "heatmap": heatmap.unusable,
         "sampling": sampling.unusable,
+        "waits": landing.unanswered,
     }
     reason = reasons[part]() if part in reasons else None
     if reason is not None:

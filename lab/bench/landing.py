@@ -57,8 +57,11 @@ def address() -> str:
 
 def unusable() -> str | None:
     """Why it cannot run here."""
-    if shutil.which("chromium") is None:
-        return "Chromium is not installed"
+    return "Chromium is not installed" if shutil.which("chromium") is None else unanswered()
+
+
+def unanswered() -> str | None:
+    """Why no demonstration can be asked."""
     try:
         with urllib.request.urlopen(f"{address()}/v1/fleet", timeout=10) as answer:  # noqa: S310 - our own service
             hosts = json.loads(answer.read())["hosts_total"]
