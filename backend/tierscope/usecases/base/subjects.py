@@ -70,7 +70,7 @@ def require_service(session: ReadSession, public_id: str) -> SubjectService:
     """
     service = subjects.find_service(session, public_id)
     if service is None:
-        raise NotFound(f"there is no service {public_id}")
+        raise NotFound(f"there is no service {public_id[:80]!r}")
     return service
 
 

@@ -12,7 +12,6 @@ from tierscope.domain.capacity.days import MIN_HOURS
 from tierscope.domain.capacity.forecast import Forecast, Refused
 from tierscope.domain.capacity.need import Advised
 from tierscope.domain.fleet.hosts_away import HostsAway
-from tierscope.storage.base.subjects import find_service
 from tierscope.storage.capacity.rows import (
     Kind,
     StoredDay,
@@ -27,6 +26,7 @@ from tierscope.storage.capacity.rows import (
 from tierscope.storage.fleet.services import list_services
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ContextUseCase
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.capacity.figures import subject_view
 from tierscope.usecases.capacity.forecasts import (
     Dated,
@@ -72,8 +72,8 @@ class CapacityReads(ContextUseCase):
         now = self._context.clock()
         kind: Kind = "service" if group_by == "service" else "host_group"
         with self._context.database.read() as session:
-            if service is not None and find_service(session, service) is None:
-                raise NotFound(f"there is no service {service[:80]!r}")
+            if service is not None:
+                require_service(session, service)
             groupings = ("service", *dict.fromkeys(row.grouping for row in list_groups(session)))
             if group_by not in {*groupings, "sku", "rack"} and not group_by.startswith("label:"):
                 raise BadRequest(
@@ -188,9 +188,7 @@ def _groups(session: ReadSession, grouping: str) -> list[CapacitySubjectRef]:
 
 def _require(session: ReadSession, kind: Kind, subject: str) -> CapacitySubjectRef:
     if kind == "service":
-        row = find_service(session, subject)
-        if row is None:
-            raise NotFound(f"there is no service {subject[:80]!r}")
+        row = require_service(session, subject)
         return CapacitySubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
     groups = list_groups(session, subject=subject)
     if not groups:

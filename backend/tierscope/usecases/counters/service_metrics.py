@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from tierscope.core.database import ReadSession
-from tierscope.core.errors import NotFound
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
@@ -14,10 +13,11 @@ from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
-from tierscope.storage.base.subjects import SubjectHost, find_service, hosts_of_service
+from tierscope.storage.base.subjects import SubjectHost, hosts_of_service
 from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
 from tierscope.usecases.base.context import ContextUseCase
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.sources import read_rollup_lines, read_samples, samples_fit
 
@@ -62,9 +62,7 @@ class ServiceMetricReads(ContextUseCase):
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         with self._context.database.read() as session:
-            service = find_service(session, public_id)
-            if service is None:
-                raise NotFound(f"there is no service {public_id[:80]!r}")
+            service = require_service(session, public_id)
             names = (f"{service.namespace}/{service.name}", *read_aliases(session, service.id))
             wanted = frozenset(f"service:{name}|{SOURCE}|{metric}" for name in names for metric in NAMES)
             senders = _find_senders(session, hosts_of_service(session, service.id), wanted)

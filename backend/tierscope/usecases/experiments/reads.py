@@ -10,10 +10,9 @@ from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.pages import Page
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
-from tierscope.storage.base.subjects import find_service
 from tierscope.storage.experiments.rows import ArmHost, ExperimentRow, arm_hosts, find_experiment, list_experiments
 from tierscope.usecases.base.context import ContextUseCase
-from tierscope.usecases.base.subjects import decode_position
+from tierscope.usecases.base.subjects import decode_position, require_service
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.experiments.answer import make_answer, state_of
 from tierscope.usecases.experiments.plan import make_plan
@@ -75,9 +74,7 @@ class ExperimentReads(ContextUseCase):
         window = parse_window(from_, to, now=now, default=PLAN_WINDOW)
         known = require_metric(metric)
         with self._context.database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
+            service = require_service(session, service_id)
             return make_plan(session, service, known, effect_ratio, window, clock=self._context.clock)
 
     def _summary(self, row: ExperimentRow, hosts: Sequence[ArmHost]) -> ExperimentItem:

@@ -14,7 +14,7 @@ from tierscope.domain.base.described import ASKED
 from tierscope.domain.base.figures import Window
 from tierscope.domain.experiments import Design, Direction, host_means
 from tierscope.storage.access import credentials as stored_access
-from tierscope.storage.base.subjects import SubjectHost, SubjectService, find_service, hosts_of_service
+from tierscope.storage.base.subjects import SubjectHost, SubjectService, hosts_of_service
 from tierscope.storage.experiments.rows import (
     ArmName,
     ExperimentRow,
@@ -29,6 +29,7 @@ from tierscope.storage.experiments.rows import (
 )
 from tierscope.storage.fleet import events as stored_events
 from tierscope.usecases.base.context import ClockedUseCase
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.experiments.answer import freeze, make_answer
 from tierscope.usecases.experiments.arms import draw_canary, find_candidates
 from tierscope.usecases.experiments.reads import FROZEN, require_metric
@@ -92,9 +93,7 @@ class ExperimentWrites(ClockedUseCase):
         _check(new)
         now = self._clock()
         with self._database.write() as transaction:
-            service = find_service(transaction, new.service_id)
-            if service is None:
-                raise NotFound(f"there is no service {new.service_id[:80]!r}")
+            service = require_service(transaction, new.service_id)
             advice = None if new.advice_id is None else find_advice(transaction, new.advice_id, service.id)
             if new.advice_id is not None and advice is None:
                 raise NotFound(f"there is no advice {new.advice_id[:80]!r} about this service")

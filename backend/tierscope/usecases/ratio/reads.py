@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter, ValidationError
 
 from tierscope.core.database import ReadSession
-from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Figure, Origin, Window
 from tierscope.domain.slowdown import Device
-from tierscope.storage.base.subjects import SubjectService, find_service, hosts_of_service
+from tierscope.storage.base.subjects import SubjectService, hosts_of_service
 from tierscope.storage.curve.page_samples import hosts_with_samples
 from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.storage.ratio.inputs import StoredInputs, find_inputs, read_states, store_inputs
 from tierscope.storage.slowdown.points import list_points
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.pages import NoCurve
@@ -103,7 +103,7 @@ class RatioReads:
         """
         now = self._context.clock()
         with self._context.database.read() as session:
-            number = _find(session, service_id).id
+            number = require_service(session, service_id).id
             state = read_states(session, [number])[number]
         known = self._read(service_id, Window(now - SPAN, now), now)
         view = answer_kinds(known, RatioQuery(loss_target, hold_hot=False, growth=0.0), now=now)
@@ -115,7 +115,7 @@ class RatioReads:
     def _read_ahead(self, service_id: str, now: datetime) -> list[RatioInputs] | None:
         """What a worker read, with the owner's measurements of now; None where that is none, or holds no longer."""
         with self._context.database.read() as session:
-            service = _find(session, service_id)
+            service = require_service(session, service_id)
             stored = find_inputs(session, service.id)
             if stored is None or now - stored.window_end > HOLDS:
                 return None
@@ -134,7 +134,7 @@ class RatioReads:
     def _read(self, service_id: str, window: Window, now: datetime) -> list[RatioInputs]:
         metrics = self._read_latency(service_id, window)
         with self._context.database.read() as session:
-            return self._read_inputs(session, _find(session, service_id), window, now=now, latency=metrics)
+            return self._read_inputs(session, require_service(session, service_id), window, now=now, latency=metrics)
 
     def _read_inputs(
         self, session: ReadSession, service: SubjectService, window: Window, *, now: datetime, latency: Figure
@@ -172,13 +172,6 @@ class RatioReads:
         reads = ServiceMetricReads(self._context)
         start, end = window.start.isoformat(), window.end.isoformat()
         return latency_of(reads.read(service_id, from_=start, to=end, max_points=LATENCY_POINTS))
-
-
-def _find(session: ReadSession, service_id: str) -> SubjectService:
-    service = find_service(session, service_id)
-    if service is None:
-        raise NotFound(f"there is no service {service_id[:80]!r}")
-    return service
 
 
 def _say_when(view: Ratio) -> Ratio:

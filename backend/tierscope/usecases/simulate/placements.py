@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database, ReadSession
-from tierscope.core.errors import NotFound
 from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.knobs.policy import HostPolicy, policy_of_hosts
@@ -17,10 +16,11 @@ from tierscope.domain.simulate import Costs, PolicyName
 from tierscope.domain.simulate.sampled import LEAD_INTERVALS, SampledTrace
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
 from tierscope.domain.slowdown import ShareOnSlow
-from tierscope.storage.base.subjects import find_service, hosts_of_service
+from tierscope.storage.base.subjects import hosts_of_service
 from tierscope.storage.curve.page_samples import newest_sample
 from tierscope.storage.fleet.hosts import read_inventories
 from tierscope.storage.simulate.placements import find_placement, store_placement
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.curve.pages import NOT_SAMPLED
 from tierscope.usecases.simulate.samples import ChosenSamples, choose_samples, read_traces
 
@@ -132,9 +132,7 @@ class ReplayPlacements:
             RuntimeError: the compiled core is not built.
         """
         with self._database.read() as session:
-            service = find_service(session, public_id)
-        if service is None:
-            raise NotFound(f"there is no service {public_id[:80]!r}")
+            service = require_service(session, public_id)
         return self.refresh(service.id, asked)
 
     def refresh(self, service_id: int, asked: PolicyName | None = None) -> bool:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from tierscope.core.errors import NotFound
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, absent
 from tierscope.domain.simulate.presets import NAMESPACE, WORKLOADS, find_workload
-from tierscope.storage.base.subjects import SubjectService, find_service
+from tierscope.storage.base.subjects import SubjectService
 from tierscope.usecases.base.context import ContextUseCase
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.heat.services import HeatFigures, read_heat_now, service_figures
 
 _DEFINITION = "workload.hot_in_dram_ratio/1"
@@ -47,9 +47,7 @@ class ServiceWorkloadReads(ContextUseCase):
         """
         now = self._context.clock()
         with self._context.database.read() as session:
-            row = find_service(session, service_id)
-            if row is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
+            row = require_service(session, service_id)
             heat = read_heat_now(session, now=now, service_id=row.id).get(row.id)
         name = _workload_of(row) if row.origin == "simulated" and row.namespace == NAMESPACE else None
         if name is None:

@@ -12,13 +12,14 @@ from tierscope.domain.base.figures import Window
 from tierscope.domain.simulate import WORKLOADS, SettingsError, find_workload
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.storage.access.credentials import AuditRow, append_audit
-from tierscope.storage.base.subjects import find_host, find_service
+from tierscope.storage.base.subjects import find_host
 from tierscope.storage.curve.page_samples import newest_sample
 from tierscope.storage.simulate import sweeps as stored
 from tierscope.storage.simulate.sweeps import SweepRow
 from tierscope.storage.simulate.trace_uploads import find_upload
 from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.repeated_requests import made_before, note_made
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.simulate.progress import view_sweep
 from tierscope.usecases.simulate.samples import MAX_TOUCHED, choose_samples
@@ -142,9 +143,7 @@ class SweepWrites(ClockedUseCase):
     def _find_service(
         self, session: ReadSession, asked: SweepSourceRequest
     ) -> tuple[StoredSource, dict[str, int | None], int]:
-        service = find_service(session, asked.service_id or "")
-        if service is None:
-            raise NotFound(f"there is no service {(asked.service_id or '')[:80]!r}")
+        service = require_service(session, asked.service_id or "")
         host = None if asked.host_id is None else find_host(session, asked.host_id)
         if asked.host_id is not None and host is None:
             raise NotFound(f"there is no host {asked.host_id[:80]!r}")

@@ -16,11 +16,11 @@ from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import ASKED, Described
 from tierscope.domain.slowdown import PREDICTION_STANDARD_ERROR
 from tierscope.storage.access.credentials import AuditRow, append_audit
-from tierscope.storage.base.subjects import find_service
 from tierscope.storage.fleet.events import remember_answer, remembered_answer
 from tierscope.storage.slowdown import points as stored
 from tierscope.storage.slowdown.points import SlowdownPointItem, Source
 from tierscope.usecases.base.context import ClockedUseCase
+from tierscope.usecases.base.subjects import require_service
 
 __all__ = ["SlowdownPointItem", "SlowdownPointRequest", "SlowdownPoints"]
 
@@ -53,9 +53,7 @@ class SlowdownPoints(ClockedUseCase):
             NotFound: there is no such service.
         """
         with self._database.read() as session:
-            service = find_service(session, service_id)
-            if service is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
+            service = require_service(session, service_id)
             return stored.list_points(session, service.id)
 
     def create(
@@ -102,9 +100,7 @@ class SlowdownPoints(ClockedUseCase):
     def _insert(
         self, transaction: WriteTransaction, service_id: str, point: SlowdownPointRequest, actor: str
     ) -> SlowdownPointItem:
-        service = find_service(transaction, service_id)
-        if service is None:
-            raise NotFound(f"there is no service {service_id[:80]!r}")
+        service = require_service(transaction, service_id)
         if stored.count_points(transaction, service.id) >= MAX_POINTS:
             raise Conflict(
                 f"the service has {MAX_POINTS} measurements, which is the most it may have",

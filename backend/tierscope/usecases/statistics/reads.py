@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from tierscope.core.database import ReadSession
-from tierscope.core.errors import BadRequest, NotFound
+from tierscope.core.errors import BadRequest
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.figures import Window, absent
 from tierscope.domain.statistics import SMALL_GROUP, match_events, outliers, persisting, shrink, sketches
 from tierscope.domain.statistics.host_metrics import HostMetric, find_host_metric
 from tierscope.domain.statistics.outliers import LIMIT, WINDOWS
-from tierscope.storage.base.subjects import find_service, hosts_by_id
+from tierscope.storage.base.subjects import hosts_by_id
 from tierscope.storage.fleet.events import list_events
 from tierscope.storage.fleet.services import ServiceRow, list_services
 from tierscope.storage.statistics.rows import (
@@ -24,6 +24,7 @@ from tierscope.storage.statistics.rows import (
     read_sketches,
 )
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.base.windows import parse_instant, parse_window
 from tierscope.usecases.statistics.lookalikes import find_lookalikes
 from tierscope.usecases.statistics.network import PeerNetworks
@@ -79,8 +80,8 @@ class FleetStatisticsReads:
         if metric is not None and find_host_metric(metric) is None:
             raise BadRequest(f"there is no metric {metric[:80]!r}")
         with self._context.database.read() as session:
-            if service is not None and find_service(session, service) is None:
-                raise NotFound(f"there is no service {service[:80]!r}")
+            if service is not None:
+                require_service(session, service)
             groups = {group.id: group for group in read_groups(session, service)}
             services = {row.id: row for row in list_services(session, origin=None, host=None, after=None, limit=None)}
             rows = _read_rows(session, window, None if service is None else list(groups))
@@ -125,8 +126,7 @@ class FleetStatisticsReads:
             NotFound: there is no such service.
         """
         with self._context.database.read() as session:
-            if find_service(session, service_id) is None:
-                raise NotFound(f"there is no service {service_id[:80]!r}")
+            require_service(session, service_id)
             return find_lookalikes(session, service_id, now=self._context.clock())
 
 
