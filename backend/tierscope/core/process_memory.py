@@ -19,8 +19,8 @@ class FreedMemory:
 
     def __init__(self) -> None:
         allocator = ctypes.CDLL(None)
-        self._trim = getattr(allocator, "malloc_trim", None)
-        if self._trim is not None:
+        self._can_trim = hasattr(allocator, "malloc_trim")
+        if self._can_trim:
             allocator.mallopt(_ARENA_MAX, _ARENAS)
         self._lock = threading.Lock()
         self._in_use = resident_bytes()
@@ -29,16 +29,16 @@ class FreedMemory:
     def has_grown(self, request_bytes: int) -> bool:
         """Whether the process has grown by more than it may keep, as far as was looked, after one more request."""
         self._unseen_bytes += request_bytes
-        if self._trim is None or self._unseen_bytes < LOOK_BYTES:
+        if not self._can_trim or self._unseen_bytes < LOOK_BYTES:
             return False
         self._unseen_bytes = 0
         return resident_bytes() > self._in_use + KEPT_BYTES
 
     def give_back(self) -> None:
         """Gives free pages back. What is in use afterwards is what the process needs."""
-        if self._trim is not None and self._lock.acquire(blocking=False):
+        if self._can_trim and self._lock.acquire(blocking=False):
             try:
-                self._trim(0)
+                trim_heaps()
                 self._in_use = resident_bytes()
             finally:
                 self._lock.release()
