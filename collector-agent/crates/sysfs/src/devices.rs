@@ -72,14 +72,17 @@ pub struct BlockDevice {
     pub rotational: Option<bool>,
 }
 
+/// The kernel's name of a block device from its path: `zram0` of `/dev/zram0`, and of Android's `/dev/block/zram0`. None of
+/// another path.
+pub fn block_name(path: &str) -> Option<&str> {
+    let name = path.strip_prefix("/dev/")?.trim_start_matches("block/");
+    (!name.contains('/')).then_some(name)
+}
+
 /// Describes the block device of a swap partition, such as `/dev/vda2`; nothing is known of other names. A partition has
 /// the queue of its disk.
 pub fn block_device(reader: &mut Reader, device: &str) -> BlockDevice {
-    // Android has its block devices in a directory of their own.
-    let name = device
-        .strip_prefix("/dev/")
-        .map(|name| name.trim_start_matches("block/"));
-    let Some(name) = name.filter(|name| !name.contains('/')) else {
+    let Some(name) = block_name(device) else {
         return BlockDevice::default();
     };
     let mut value = |file: &str| {

@@ -3,7 +3,7 @@
 
 use tierscope_sample::advice::{self, Hazard};
 use tierscope_sample::inventory::{Inventory, SwapDevice};
-use tierscope_sysfs::knobs;
+use tierscope_sysfs::{devices, knobs};
 
 /// The list of swap areas, where the files of a host may lack it, in words.
 pub(super) const SWAP: &str = "swap";
@@ -75,10 +75,9 @@ pub(crate) fn multi_generational(inventory: &Inventory) -> Option<bool> {
     Some(u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok()? & 1 == 1)
 }
 
-/// Whether a swap area is named as one of zram: `/dev/zram0`, on Android `/dev/block/zram0`.
+/// Whether a swap area is named as one of zram.
 pub(crate) fn zram_name(name: &str) -> bool {
-    let device = name.trim_start_matches("/dev/").trim_start_matches("block/");
-    device.starts_with("zram")
+    devices::block_name(name).unwrap_or(name).starts_with("zram")
 }
 
 /// Whether an area is compressed memory: by its kind, or by its name where the kernel calls it a partition.
