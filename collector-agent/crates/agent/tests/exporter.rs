@@ -10,6 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use waiting::wait_for;
 
+#[path = "../../../testing/programs.rs"]
+mod programs;
 #[path = "../../../testing/waiting.rs"]
 mod waiting;
 
@@ -30,7 +32,7 @@ impl Drop for Program {
 /// The agent where any user can start it.
 fn agent_for_all(directory: &Path) -> PathBuf {
     let copy = directory.join("tierscope-agent");
-    std::fs::copy(env!("CARGO_BIN_EXE_tierscope-agent"), &copy).expect("copied");
+    programs::copy_program(env!("CARGO_BIN_EXE_tierscope-agent"), &copy);
     for path in [directory, copy.as_path()] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("changed");
     }

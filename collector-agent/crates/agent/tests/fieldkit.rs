@@ -15,6 +15,8 @@ use tierscope_import::tree::{self, field_kit};
 use tierscope_opened::open;
 use tierscope_wire::CounterRow;
 
+#[path = "../../../testing/programs.rs"]
+mod programs;
 #[path = "../../../testing/waiting.rs"]
 mod waiting;
 
@@ -123,7 +125,7 @@ fn names_are_those_that_may_travel() {
     let path = directory.path().join("kit.tar.zst");
     // A program under a private path, whose heat is asked for.
     let program = directory.path().join("secret-customer-tool");
-    fs::copy("/bin/sleep", &program).unwrap();
+    programs::copy_program("/bin/sleep", &program);
     let mut child = Command::new(&program).arg("600").spawn().unwrap();
     let done = kit(
         &["--seconds", "2", "--program", &format!("pid:{}", child.id())],
@@ -281,7 +283,7 @@ fn nobody_gets_a_kit_that_says_what_root_would_add() {
     fs::set_permissions(directory.path(), everybody).unwrap();
     // Where the program was built may be closed to others.
     let program = directory.path().join("tierscope-agent");
-    fs::copy(AGENT, &program).unwrap();
+    programs::copy_program(AGENT, &program);
     let path = directory.path().join("kit.tar.zst");
     let done = Command::new(&program)
         .args(["fieldkit", "--seconds", "1", "--out"])
