@@ -68,7 +68,7 @@ def with_knobs(facts: Facts, **changed: str) -> Facts:
     return replace(facts, host=replace(facts.host, knobs=knobs))
 
 
-def with_flows(facts: Facts, **changed: float | str) -> Facts:
+def with_flows(facts: Facts, **changed: float | str | None) -> Facts:
     return replace(facts, flows=replace(facts.flows, **changed))  # type: ignore[arg-type]  # fields by name
 
 
@@ -155,6 +155,43 @@ def test_a_new_hot_set_that_comes_late_scans_faster() -> None:
         (SCAN_SIZE, "512"),
         (SCAN_PERIOD_MAX, "30000"),
     ]
+
+
+def evenly_hot(**heat: float) -> Facts:
+    """A host of 16 processors, of whose 200 GiB of hot memory 100 lie outside DRAM, which could take ten more."""
+    bound = MemoryBound("insensitive", "partial", "6% of the cycles wait for memory", stall_ratio=0.06)
+    placed = {"hot_outside_dram_bytes": 100 * GIB, "cold_in_dram_bytes": 10 * GIB, "served_now": 0.5}
+    facts = with_heat(with_knobs(HEALTHY, mode="0"), **{**placed, "served_best": 0.55, **heat}, bound=bound)
+    return with_flows(replace(facts, host=replace(facts.host, cpus=16)), slow_access_ratio=0.5)
+
+
+def test_promotion_is_withheld_where_it_would_exchange_hot_memory_for_hot_memory() -> None:
+    given = advise(evenly_hot())
+    assert "F1" not in [advice.rule for advice in given.advice]
+    assert [one.rule for one in given.withheld] == ["F1"]
+    # Nine tenths of the hot memory fit into DRAM: what waits for slow memory is worth the moves.
+    assert advise(evenly_hot(cold_in_dram_bytes=90 * GIB, served_best=0.95)).advice[0].rule == "F1"
+    # A limit on promotion takes most of the cost away, and processors that wait long are worth the rest.
+    waiting = MemoryBound("latency", "good", "half of the cycles wait for memory", stall_ratio=0.5)
+    limited = with_knobs(with_heat(evenly_hot(served_best=0.6), bound=waiting), limit="20")
+    assert advise(limited).advice[0].rule == "F1"
+    assert advise(with_knobs(limited, limit="65536")).advice == ()
+
+
+def test_promotion_is_given_where_its_cost_or_its_gain_is_not_known() -> None:
+    for facts in (
+        with_flows(evenly_hot(), slow_access_ratio=None),
+        replace(evenly_hot(), host=replace(evenly_hot().host, cpus=None)),
+        replace(evenly_hot(), heat=replace(evenly_hot().heat, bound=None)),
+    ):
+        assert "PageRank" in advise(facts).advice[0].risk
+
+
+def test_demotion_against_swapping_comes_without_promotion_that_would_exchange_hot_memory() -> None:
+    swapping = with_flows(with_knobs(evenly_hot(), demotion="false"), swapped_out_pages_per_s=50)
+    assert [change.path for change in advise(swapping).advice[0].changes] == [DEMOTION]
+    fits = with_heat(swapping, cold_in_dram_bytes=90 * GIB, served_best=0.95)
+    assert [change.path for change in advise(fits).advice[0].changes] == [DEMOTION, NUMA_BALANCING]
 
 
 def test_files_hold_each_change_in_its_place() -> None:

@@ -24,7 +24,8 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
     """Promotion alone swaps and drops cache to make its room, demotion alone strands what turns hot again."""
     host = facts.host
     down, up = pieces.get("F2"), pieces.get("F1")
-    if down is None and up is None:
+    # Promotion that would churn is withheld, and what demotion strands then is as hot as what it makes room for.
+    if (down is None and up is None) or rules_placement.churns(facts):
         return []
     fired = "F1" if up is not None else "F2"
     if down is None and host.demotes is not True:

@@ -120,6 +120,7 @@ class Host:
     kernel_release: str = ""
     slow_classes: tuple[str, ...] = ()
     promotion_nodes: int | None = None
+    cpus: int | None = None
     damon_promotes: bool = False
     damon_demotes: bool = False
     barring: str | None = None
@@ -188,7 +189,8 @@ class Flows:
     `hot_share_of_slow` is promotion candidates per hint fault: how much of what is touched on the slower tier is hot.
     `slow_ratio` and `slow_anon_ratio` are shares of resident and of anon memory that lie on slower tiers,
     `slow_shared_ratio` is the share of shared memory in what lies there. `local_reclaim_failed_per_s`: reclaim of the
-    own node, with vm.zone_reclaim_mode, that freed too little.
+    own node, with vm.zone_reclaim_mode, that freed too little. `slow_access_ratio`: of the host's accesses, those that
+    slow memory serves.
     """
 
     promoted_pages_per_s: float | None = None
@@ -218,6 +220,7 @@ class Flows:
     slow_shared_ratio: float | None = None
     local_reclaim_failed_per_s: float | None = None
     file_ratio_of_dram: float | None = None
+    slow_access_ratio: float | None = None
     seconds: float | None = None
 
 

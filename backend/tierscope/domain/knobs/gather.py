@@ -13,6 +13,7 @@ from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, P
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.ledger import (
+    Context,
     Ledger,
     Verdict,
     Word,
@@ -22,6 +23,7 @@ from tierscope.domain.ledger import (
     steady_intervals,
     traffic_holds,
 )
+from tierscope.domain.ledger.outcome import measured_outcome
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS
 
 GB = 1e9
@@ -87,7 +89,7 @@ def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows
         rate[key] for key in ("demoted_direct_pages", "limit_reclaimed_pages", "reclaimed_pages")
     )
     top, slow = (median_of(ledger.column(key)[steady]) for key in ("top_resident_bytes", "slow_resident_bytes"))
-    state = _ping_pong(ledger, host, word, seconds)
+    state, outcome = _ping_pong(ledger, host, word, seconds), measured_outcome(ledger, Context())
     return Flows(
         promoted_pages_per_s=promoted,
         demoted_pages_per_s=demoted,
@@ -109,6 +111,7 @@ def _flows(ledger: Ledger, steady: Bools, host: Host, word: str | None) -> Flows
         if reclaimed and limited is not None
         else None,
         hot_share_of_slow=_hot_share(ledger, steady),
+        slow_access_ratio=None if outcome is None else outcome.slow_share,
         slow_ratio=slow / (top + slow) if top is not None and slow is not None and top + slow > 0 else None,
         seconds=seconds,
     )

@@ -63,6 +63,7 @@ def read_host(inventory: Body | None) -> Host:
         kernel_release=str(body.get("kernel_release") or ""),
         slow_classes=tuple(str(nodes[number].get("tier_class") or "") for number in slow),
         promotion_nodes=promoted_to or None,
+        cpus=body.get("cpus_online") or None,
         damon_promotes=_damon_moves(body, "migrate_hot") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         barring=next((finding["cause"] for finding in _findings(body, "cpuset-bars-slow-tier")), None),

@@ -1,9 +1,22 @@
 """Rules on the way between the tiers: demotion, promotion mode, zone reclaim."""
 
+import math
+
 from tierscope.domain._generated.advice import CHARTERS
-from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, SWAPPINESS, TIERING_BIT, ZONE_RECLAIM, Facts
+from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
+from tierscope.domain.knobs.facts import (
+    DEMOTION,
+    NUMA_BALANCING,
+    RATE_LIMIT,
+    SCAN_PERIOD_MAX,
+    SWAPPINESS,
+    TIERING_BIT,
+    ZONE_RECLAIM,
+    Facts,
+)
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
-from tierscope.domain.ledger import Word
+from tierscope.domain.ledger import Word, limited_bytes_per_s
+from tierscope.domain.ledger.ping_pong import FAULT_SECONDS, MOVE_SECONDS
 
 GAIN_MIN = 0.02
 SLOW_ANON_MIN = 0.20
@@ -24,6 +37,30 @@ def gap(facts: Facts) -> float | None:
     """Share of accesses that the best placement would serve from DRAM beyond what is served now."""
     now, best = facts.heat.served_now, facts.heat.served_best
     return None if now is None or best is None else best - now
+
+
+def churns(facts: Facts) -> bool | None:
+    """Whether promotion would take more processor time than it is expected to free; None where that is not known.
+
+    Hot memory beyond what DRAM can hold is exchanged for hot memory without end: each pass of the scanner, which takes
+    numa_balancing_scan_period_max_ms at most, makes a hint fault of each of its pages, and as many promotions as the
+    limit lets through, with a demotion each. What can be freed are the cycles that wait for slow memory, all waiting
+    taken to be for it, in so far as placement reaches half of its best.
+    """
+    heat, host, gain, slow = facts.heat, facts.host, gap(facts), facts.flows.slow_access_ratio
+    stalls = None if heat.bound is None else heat.bound.stall_ratio
+    period_ms = host.number(SCAN_PERIOD_MAX)
+    if gain is None or heat.hot_outside_dram_bytes is None or heat.cold_in_dram_bytes is None:
+        return None
+    if slow is None or stalls is None or not period_ms or not host.cpus or not host.page_bytes:
+        return None
+    left_pages = max(heat.hot_outside_dram_bytes - heat.cold_in_dram_bytes, 0.0) / host.page_bytes
+    faults_per_s = left_pages / period_ms * 1e3
+    limit = host.number(RATE_LIMIT)
+    allowed = math.inf if limit is None else limited_bytes_per_s(limit, host.limited_nodes) / host.page_bytes
+    moves_s = 2.0 * MOVE_SECONDS * host.page_bytes / MODEL_PAGE_BYTES
+    cost = (faults_per_s * FAULT_SECONDS + min(faults_per_s, allowed) * moves_s) / host.cpus
+    return cost > stalls * min(gain / 2.0 / slow, 1.0) if slow > 0.0 else cost > 0.0
 
 
 def is_tiering(facts: Facts) -> bool | None:

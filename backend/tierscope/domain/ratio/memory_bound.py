@@ -55,7 +55,7 @@ class MemoryBound:
 
     `utilisation_p95`: of DRAM's bandwidth over `intervals` intervals, with its 95 % interval; None where not counted.
     `loaded_over_idle`: how much latency has risen there, infinite where processors wait for memory as if it had.
-    `slow`: use of the bandwidth of slow memory, None where no CXL device is counted.
+    `slow`: use of the bandwidth of slow memory, None where no CXL device is counted. `stall_ratio` as in traffic.
     """
 
     name: ServiceClass | None
@@ -67,6 +67,7 @@ class MemoryBound:
     intervals: int = 0
     loaded_over_idle: float | None = None
     slow: "SlowUse | None" = None
+    stall_ratio: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -149,11 +150,11 @@ def bind_memory(nodes: MemoryNodes, traffic: MemoryTraffic) -> MemoryBound:
     """
     slow_use = _slow_use(traffic, nodes.slow)
     if traffic.dram_bytes_per_s is None:
-        return replace(_by_stalls(traffic.stall_ratio), slow=slow_use)
+        return replace(_by_stalls(traffic.stall_ratio), slow=slow_use, stall_ratio=traffic.stall_ratio)
     capacity = nodes.top
     if capacity is None:
         reason = "bandwidth in use is counted, and what DRAM delivers is not known: run `tierscope-agent bench`"
-        return MemoryBound(None, None, reason, slow=slow_use)
+        return MemoryBound(None, None, reason, slow=slow_use, stall_ratio=traffic.stall_ratio)
     shares = traffic.dram_bytes_per_s / capacity.bytes_per_s
     peak, (low, high) = float(np.percentile(shares, PEAK_PERCENTILE)), _percentile_interval(shares)
     names = [_name(share, capacity, traffic.stall_ratio) for share in (low, peak, high)]
@@ -171,6 +172,7 @@ def bind_memory(nodes: MemoryNodes, traffic: MemoryTraffic) -> MemoryBound:
         len(shares),
         _loaded_over_idle(peak, capacity, traffic.stall_ratio),
         slow_use,
+        traffic.stall_ratio,
     )
 
 

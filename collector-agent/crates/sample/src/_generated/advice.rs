@@ -28,7 +28,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Promotion alone wakes kswapd as soon as DRAM is full, which then swaps and drops file cache beside a free slower tier. Demotion is on before promotion, in one change.",
         kernel: "5.18",
         must: &["numa_balancing can be read and lacks bit 2", "memory that is hot, or must be taken to be, lies on a slower tier", "demotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-promotes", Then::Silent), ("slow-tier-full", Then::Name), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-promotes", Then::Silent), ("slow-tier-full", Then::Name), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name), ("churn", Then::Silent)],
         harm: &["Hint faults cost processor time, 1 to 3 us for each page looked at.", "With a hot set larger than DRAM pages go to and fro: PageRank was 2.4 times slower; F4 limits it."],
         measure: "pgpromote_success rises and then steadies, the share served from DRAM rises, processor time grows by less than 2 %, and pswpout does not rise.",
         sources: &["commit c574bbe91703 (5.18) NUMA balancing: optimize page placement for memory tiering system", "mm/migrate.c migrate_misplaced_folio_prepare; mm/vmscan.c pgdat_balanced", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing", "spinics.net/lists/linux-mm/msg285790: works independent of the demotion knob"],
@@ -421,6 +421,14 @@ pub const HAZARDS: &[Hazard] = &[
         before_kernel: "",
         unsure_kernel: "",
         sources: &["Vistara, ISCA 2026 (as reported)", "TPP artifact README: zone_reclaim_mode 7", "mm/vmscan.c __node_reclaim demotes where demotion is on"],
+    },
+    Hazard {
+        name: "churn",
+        says: "Heat lies so evenly that promotion would cost more processor time (hint faults and moves of hot memory for which DRAM has no room) than waiting for slow memory can be saved.",
+        from_kernel: "",
+        before_kernel: "",
+        unsure_kernel: "",
+        sources: &["commit c6833e10008f (6.1): cycles and bandwidth that promotion takes hurt the latency of some workloads", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing: overhead that locality ideally offsets, without a universal guarantee", "Nomad, OSDI 2024: page migration degrades while fast memory is under pressure", "arXiv 2505.09164: what is unfriendly to migration had better not be migrated"],
     },
     Hazard {
         name: "futile-moves",
