@@ -142,6 +142,24 @@ def test_few_candidates_raise_the_threshold_and_an_unbound_limit_says_nothing() 
     assert advise(with_knobs(BOUND, limit="65536")).advice == ()
 
 
+@pytest.mark.parametrize(("candidates", "threshold"), [(1e6, "240"), (1e3, "3000")])
+def test_a_threshold_beyond_its_range_is_never_moved_the_other_way(candidates: float, threshold: str) -> None:
+    facts = with_flows(BOUND, candidate_pages_per_s=candidates)
+    host = replace(facts.host, knobs={**facts.host.knobs, HOT_THRESHOLD: threshold})
+    assert advise(replace(facts, host=host)).advice == ()
+
+
+def test_hot_memory_outside_dram_that_is_hardly_accessed_gets_no_advice() -> None:
+    """Bytes at the memory controllers say that one access in a hundred is slow."""
+    for rule in ("F1", "F5", "F8"):
+        facts = with_flows(CASES[rule][0], slow_access_ratio=0.01)
+        for known in (facts, replace(facts, heat=Heat())):
+            given = advise(known)
+            assert given.advice == ()
+            assert given.nothing_to_do is not None
+            assert given.nothing_to_do.evidence[0].value == 0.01
+
+
 @pytest.mark.parametrize(("mode", "proposed"), [("0", "2"), ("1", "3")])
 def test_classic_balancing_stays_as_it_is_on_one_node_and_on_two(mode: str, proposed: str) -> None:
     for sockets in (1, 2):

@@ -203,7 +203,7 @@ def threshold(facts: Facts) -> Advice | Unknown | None:
         return Unknown("F5", (PLACEMENT,)) if gain is None and facts.verdict != "fits" else None
     wanted = current / 2 if share > 1 else current * 2
     proposed = int(min(max(wanted, THRESHOLD_MIN), THRESHOLD_MAX))
-    if proposed == current:
+    if (proposed < current) is not (share > 1) or proposed == current:
         return None
     return Advice(
         rule="F5",

@@ -34,9 +34,14 @@ PLACEMENT = "heat with placement: hot bytes outside DRAM, cold bytes in DRAM"
 
 
 def gap(facts: Facts) -> float | None:
-    """Share of accesses that the best placement would serve from DRAM beyond what is served now."""
-    now, best = facts.heat.served_now, facts.heat.served_best
-    return None if now is None or best is None else best - now
+    """Share of accesses that the best placement would serve from DRAM beyond what is served now: no more than is slow.
+
+    Heat weighs hot memory alike, however often it is accessed, so that most of it may be outside and little be lost.
+    """
+    now, best, slow = facts.heat.served_now, facts.heat.served_best, facts.flows.slow_access_ratio
+    if now is None or best is None:
+        return slow if slow is not None and slow < GAIN_MIN else None
+    return best - now if slow is None else min(best - now, slow)
 
 
 def churns(facts: Facts) -> bool | None:
