@@ -13,6 +13,7 @@ from factories.derived import day_before, drain, dump, internal_id, marks, to_ns
 from factories.installations import Enrolled, enrol, store
 from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.database import Database, WriteTransaction
+from tierscope.domain.base.figures import Window
 from tierscope.domain.base.jobs import HEAT
 from tierscope.domain.heat.classes import Folded
 from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
@@ -21,6 +22,7 @@ from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale,
 from tierscope.storage.base.dirty_buckets import append
 from tierscope.storage.heat.rows import RollupTable, read_packs, read_rollups, read_rows
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
+from tierscope.usecases.heat.sources import read_heat
 from tierscope.usecases.rebuild import drain as drains
 from tierscope.usecases.rebuild.heat import rebuild_heat_of_hosts
 
@@ -180,6 +182,27 @@ def test_late_intervals_end_where_they_would_have_been_in_time(database: Databas
     with database.read() as session:
         packs = read_packs(session, the_service(database), start, start + DAY)
     assert {len(rows) for rows in packs.values()} == {10}
+
+
+def test_a_window_is_folded_from_packs_as_from_its_rows(database: Database) -> None:
+    host, start = enrol(database), day_before()
+    send_heat(database, host, start, range(1, 26))
+    drain(database)
+    send_heat(database, host, start, [27, 31, 33, 44], seq=1)  # of a block that is packed, and of two that are not
+    host_id, service = internal_id(database, host), the_service(database)
+    for first, last in ((0, 45), (4, 33), (3, 8), (10, 20), (12, 28), (20, 20)):
+        window = Window(start + timedelta(minutes=first), start + timedelta(minutes=last))
+        with database.read() as session:
+            rows = read_rows(session, service, window.start, window.end).get(host_id, [])
+            found = read_heat(session, service, [host_id], window, now=window.end)
+        wanted = fold_rows(host_id, rows)
+        (got,) = found[rows[0].method].values() if rows else (None,)
+        np.testing.assert_equal(got and dataclasses.asdict(got), wanted and dataclasses.asdict(wanted))
+    with database.write() as transaction:
+        transaction.execute(text("DELETE FROM heat_live"))
+        found = read_heat(transaction, service, [host_id], Window(start, start + DAY), now=start)
+    ((packed,),) = (hosts.values() for hosts in found.values())
+    assert len(packed.ends_us) == 20
 
 
 def test_an_open_hour_waits_and_its_intervals_stay_live(database: Database) -> None:

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tierscope.core.database import ReadSession
-from tierscope.domain.base.buckets import floor_to
+from tierscope.domain.base.buckets import TEN_MINUTES_US, floor_to
 from tierscope.domain.base.figures import Window
+from tierscope.domain.base.jobs import HEAT
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
+from tierscope.storage.base.dirty_buckets import pending_buckets
 from tierscope.storage.base.retention import kept
-from tierscope.storage.heat.rows import RollupTable, count_rows, read_rollups, read_rows
+from tierscope.storage.heat.rows import RollupTable, count_rows, read_folded_packs, read_rollups, read_rows
+from tierscope.usecases.base.spans import Span, join_spans
 
 MAX_ROWS = 12_000
 """Rows of single intervals that one request unpacks."""
@@ -18,6 +21,8 @@ LIVE_KEPT = kept("heat")
 PROBE = timedelta(minutes=10)
 """The stretch whose rows tell how many there are per minute: intervals may be shorter than one."""
 DAILY_FROM = timedelta(days=30)
+BLOCK = timedelta(microseconds=TEN_MINUTES_US)
+"""Of a pack."""
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
@@ -68,13 +73,26 @@ def plan_intervals(
 def _read_intervals(
     session: ReadSession, service_id: int, host_ids: Sequence[int], start: datetime, end: datetime
 ) -> list[HeatSeries]:
-    found = []
-    for host_id, rows in read_rows(session, service_id, start, end, host_ids).items():
-        for method in {row.method for row in rows}:
-            folded = fold_rows(host_id, [row for row in rows if row.method == method])
-            if folded is not None:
-                found.append(folded)
+    """Whole blocks that nothing waits to be packed into are folded as they were packed; the rest row by row."""
+    # Marks first: a block that a worker packs in between then only costs its rows.
+    waiting = {block for _, block in pending_buckets(session, [HEAT.kind], host_ids, service_id)}
+    first = floor_to(start + BLOCK - timedelta(microseconds=1), BLOCK)
+    blocks = [first + place * BLOCK for place in range(max((end - first) // BLOCK, 0))]
+    packed = join_spans([block for block in blocks if block not in waiting], TEN_MINUTES_US)
+    found = [part for span in packed for part in read_folded_packs(session, service_id, *span, host_ids)]
+    for span in _between(packed, start, end):
+        for host_id, rows in read_rows(session, service_id, *span, host_ids).items():
+            for method in {row.method for row in rows}:
+                folded = fold_rows(host_id, [row for row in rows if row.method == method])
+                if folded is not None:
+                    found.append(folded)
     return found
+
+
+def _between(spans: Sequence[Span], start: datetime, end: datetime) -> list[Span]:
+    """What of (start, end] the spans within it leave."""
+    edges = [start, *(edge for span in spans for edge in span), end]
+    return [(low, high) for low, high in zip(edges[::2], edges[1::2], strict=True) if low < high]
 
 
 def _join(parts: Sequence[HeatSeries]) -> dict[Method, dict[int, HeatSeries]]:
