@@ -21,6 +21,7 @@ import {
   readTimeSearch,
 } from './lib/url/urlState'
 import { readAddHostsSearch } from './lib/url/addHostsUrl'
+import { readExploreSearch } from './lib/url/exploreUrl'
 import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
 import { readCapacitySearch } from './lib/url/capacityUrl'
@@ -161,6 +162,12 @@ const addHostsRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/addHosts/AddHostsPage'), 'AddHostsPage'),
   validateSearch: readAddHostsSearch,
 })
+const exploreRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/explore',
+  component: lazyRouteComponent(() => import('./pages/explore/ExplorePage'), 'ExplorePage'),
+  validateSearch: readExploreSearch,
+})
 const dataQualityRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/data-quality',
@@ -211,6 +218,7 @@ const routeTree = rootRoute.addChildren([
   ruleRoute,
   agentsRoute,
   addHostsRoute,
+  exploreRoute,
   dataQualityRoute,
   adminRoute,
   loginRoute,

@@ -6,6 +6,7 @@ from urllib.parse import quote
 # A link as the page makes it when a price is confirmed: without one it draws no cost.
 _PRICE = {"value": 11, "low": 9, "high": 14, "source": "market report", "date": "2025-12-01"}
 _PRICED = f"/tco?set={quote(json.dumps({'prices.dram': _PRICE}))}"
+_EXPLORED = quote(json.dumps(["tierscope_host_memory_pressure_some_ratio", "rate(x_total[5m])"]))
 _SERVICE_TABS = ("overview", "heatmap", "revisit", "curve", "sensitivity", "moves", "fairness", "hosts", "advice")
 _HOST_TABS = ("overview", "advice", "moves", "fairness", "counters", "hardware", "setup")
 _ADMIN_TABS = ("users", "teams", "tokens", "audit", "removals")
@@ -31,6 +32,7 @@ def pages_of(host: str, service: str | None, window: str = "") -> list[str]:
         _PRICED,
         *(f"/alerts?tab={tab}" for tab in _ALERT_TABS),
         "/alerts/rules/new",
+        f"/explore?expr={_EXPLORED}&{window}",
         "/agents",
         *(f"/add-hosts?how={way}" for way in _INSTALL_WAYS),
         "/data-quality",

@@ -1,3 +1,4 @@
+import type { QueryProblem } from './_generated/schema'
 import type { ProblemText } from '../lib/loadState'
 
 /** A failed request, with the cause and the next step that the service named. */
@@ -29,6 +30,11 @@ function isProblem(body: unknown): body is ProblemBody {
   )
 }
 
+/** A query's error in the shape that Prometheus gives it: `reason. Next step.` in one text. */
+function isQueryProblem(body: unknown): body is QueryProblem {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+}
+
 /** The problem in an answer's body, or one made from the status where the body is something else. */
 export function problemOf(status: number, body: unknown): ApiProblem {
   if (isProblem(body)) {
@@ -37,6 +43,14 @@ export function problemOf(status: number, body: unknown): ApiProblem {
       title: body.title,
       detail: body.detail,
       nextStep: body.next_step ?? 'Correct the request, then retry.',
+    })
+  }
+  if (isQueryProblem(body)) {
+    return new ApiProblem({
+      status,
+      title: 'The expression has no answer',
+      detail: body.error,
+      nextStep: 'Correct it, then draw it again.',
     })
   }
   return new ApiProblem({
