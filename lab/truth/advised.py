@@ -1,6 +1,9 @@
 """Advised settings as incidents of the twin: what would have been with them."""
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from itertools import combinations
+from operator import or_
 from typing import Any
 
 BEGIN_H = 1.0
@@ -18,14 +21,25 @@ SETTINGS: Mapping[str, tuple[str, Callable[[str], str]]] = {
 """Settings that the twin follows: their names in its laws, and their values as TOML."""
 
 
-def first_change(advice: list[dict[str, Any]]) -> dict[str, str] | None:
-    """The settings of the first piece of advice, by their names in the laws; None without any that the twin follows."""
-    for piece in advice:
-        changes = piece["changes"]
-        if changes and all(change["path"] in SETTINGS for change in changes):
-            named = ((SETTINGS[change["path"]], change["proposed"]) for change in changes)
-            return {name: value(text) for (name, value), text in named}
-    return None
+FIRST, TOGETHER = "first card", "together"
+"""Plans: the first card alone, and each pair of cards and all of them."""
+
+
+def followed(advice: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cards whose settings the twin follows, each of them."""
+    return [
+        piece for piece in advice if piece["changes"] and all(change["path"] in SETTINGS for change in piece["changes"])
+    ]
+
+
+def plans_of(advice: list[dict[str, Any]]) -> list[tuple[str, dict[str, str]]]:
+    """What may be done with advice, by the names of settings in the laws: none where the twin follows no card."""
+    cards = []
+    for piece in followed(advice):
+        named = ((SETTINGS[change["path"]], change["proposed"]) for change in piece["changes"])
+        cards.append({name: value(text) for (name, value), text in named})
+    together = [*combinations(cards, 2), *([tuple(cards)] if len(cards) > 2 else [])]
+    return [*((FIRST, card) for card in cards[:1]), *((TOGETHER, reduce(or_, several)) for several in together)]
 
 
 def with_advice(laws: str, changes: Mapping[str, Mapping[str, str]], hours: int, prefix: str) -> str:

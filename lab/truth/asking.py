@@ -114,7 +114,7 @@ class Asker:
             return [ping_pong(start_s, length_s) for start_s in range(first_s, self._end_s, length_s)]
 
         advice = self._get(f"/v1/hosts/{host_id}/knob-advice")["advice"]
-        pieces = [{"rule": piece["rule"], "changes": piece["changes"]} for piece in advice]
+        pieces = [{name: piece[name] for name in ("rule", "changes", "effect_figure")} for piece in advice]
         states = {"states": split(WINDOW_S), "hours": split(HOUR_S)} if over_time else {"states": [], "hours": []}
         return {**states, "advice": pieces}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truth.advised import first_change, with_advice
+from truth.advised import BEGIN_H, plans_of, with_advice
 from truth.asking import HOUR_S, Asked, ask
 from truth.experiments import NOTHING, enter_experiments
 from truth.fleet_laws import without_faults
@@ -36,7 +36,7 @@ class JudgedFleet:
     effects: list[dict[str, Any]]
     """What experiments did; empty where none was judged."""
     advised: list[dict[str, Any]]
-    """What the first change that is advised for each host does; empty where nothing was advised."""
+    """What is advised for each host does, by its plans; empty where nothing was advised."""
 
     def windows(self, host: str, service: str | None = None) -> list[dict[str, Any]]:
         """Rows of the truth within the window that was asked for, of one service or of all on a host."""
@@ -131,19 +131,39 @@ def _effects(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fo
 
 
 def _advised(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
-    """What advised settings do, in the first two days, without faults of kernels and links."""
-    found = {host: first_change(told["advice"]) for host, told in answers.get("hosts", {}).items() if "advice" in told}
-    changes = {host: sets for host, sets in sorted(found.items()) if sets is not None}
-    if not changes:
+    """What advised settings do, in the first two days, without faults of kernels and links; a run for each plan."""
+    found = {host: plans_of(told.get("advice", [])) for host, told in sorted(answers.get("hosts", {}).items())}
+    rounds = max(map(len, found.values()), default=0)
+    if not rounds:
         return []
     path = folder / "advised.json"
     if not path.exists():
         whole = folder / "counterfactual.json"
         hours = min(plan.hours, LOSS_HOURS)
-        laws = with_advice(without_faults(plan.laws), changes, hours, ADVISED)
-        tell_effects(twin_program(), replace(plan, hours=hours, laws=laws), truth["start_unix_s"], whole)
-        effects = [effect for effect in _read(whole)["effects"] if effect["incident"].startswith(ADVISED)]
-        _write(path, effects)
-        whole.unlink()
+        done: list[dict[str, Any]] = []
+        for place in range(rounds):
+            chosen = {host: plans[place] for host, plans in found.items() if place < len(plans)}
+            changes = {host: sets for host, (_, sets) in chosen.items()}
+            laws = with_advice(without_faults(plan.laws), changes, hours, ADVISED)
+            tell_effects(twin_program(), replace(plan, hours=hours, laws=laws), truth["start_unix_s"], whole)
+            told = _read(whole)
+            for effect in told["effects"]:
+                if effect["incident"].startswith(ADVISED):
+                    host = effect["host"]
+                    done.append({**effect, "plan": chosen[host][0], **_with_change(told, host)})
+            whole.unlink()
+        _write(path, done)
     kept: list[dict[str, Any]] = _read(path)
     return kept
+
+
+def _with_change(told: dict[str, Any], host: str) -> dict[str, float | None]:
+    """Means on a host with the change: promotion, and the share of hot memory that is in DRAM."""
+    begin_s = told["start_unix_s"] + BEGIN_H * HOUR_S + told["window_s"]
+    rows = [row for row in told["windows"] if row["host"] == host and row["end_unix_s"] > begin_s]
+    hot = [sum(kind["hot"][node] for row in rows for kind in row["kinds"].values()) for node in ("dram", "slow")]
+    promoted = sum(row["moved_bytes"]["promoted"] for row in rows)
+    return {
+        "hot_in_dram": hot[0] / sum(hot) if sum(hot) else None,
+        "promoted_bytes_per_s": promoted / (len({row["end_unix_s"] for row in rows}) * told["window_s"]),
+    }

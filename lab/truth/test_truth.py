@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -14,9 +14,9 @@ from faults.programs import shipped_agent
 from faults.stage import NotHereError
 from tierscope.domain.ledger.verdict import Word
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
-from truth import fleet_laws, rows_ratio, rows_saving
+from truth import fleet_laws, rows_ratio, rows_saving, rows_settings
 from truth.accounts import saving, scenario
-from truth.advised import first_change, with_advice
+from truth.advised import FIRST, TOGETHER, plans_of, with_advice
 from truth.drawn import RANGES, draw_laws
 from truth.experiments import HOUR_S, NOTHING, plan_experiments
 from truth.fleets import JudgedFleet, folder_of, run_fleet
@@ -263,10 +263,35 @@ def test_advised_settings_become_experiments_that_the_twin_can_run() -> None:
     demotion = {"path": "/sys/kernel/mm/numa/demotion_enabled", "proposed": "1"}
     balancing = {"path": "/proc/sys/kernel/numa_balancing", "proposed": "2"}
     unknown = {"rule": "F9", "changes": [{"path": "/proc/sys/vm/zone_reclaim_mode", "proposed": "0"}]}
-    assert first_change([unknown, {"rule": "limits", "changes": []}]) is None, "it is no setting of the twin's"
-    change = first_change([unknown, {"rule": "F1", "changes": [demotion, balancing]}])
-    assert change == {"demotion_enabled": "true", "numa_balancing": "2"}
+    assert plans_of([unknown, {"rule": "limits", "changes": []}]) == [], "it is no setting of the twin's"
+    ((what, change),) = plans_of([unknown, {"rule": "F1", "changes": [demotion, balancing]}])
+    assert (what, change) == (FIRST, {"demotion_enabled": "true", "numa_balancing": "2"})
     laws = tomllib.loads(with_advice(PLAN.laws, {"web-3": change}, 24, "advised for "))
     added = laws["incident"][-1]
     assert (added["name"], added["hosts"], added["end_h"]) == ("advised for web-3", ["web-3"], 24.0)
     assert added["change"]["set"] == {"demotion_enabled": True, "numa_balancing": 2}
+
+
+def test_each_pair_of_cards_and_the_whole_plan_are_tried_beside_the_first_card() -> None:
+    paths = ("/proc/sys/kernel/numa_balancing", "/proc/sys/vm/watermark_scale_factor", "/proc/sys/vm/swappiness")
+    cards = [{"rule": "F", "changes": [{"path": path, "proposed": "2"}]} for path in paths]
+    assert [(what, len(sets)) for what, sets in plans_of(cards)] == [(FIRST, 1), *[(TOGETHER, 2)] * 3, (TOGETHER, 3)]
+    assert [what for what, _ in plans_of(cards[:2])] == [FIRST, TOGETHER]
+
+
+def test_settings_are_judged_by_what_they_cost_and_by_the_effect_that_was_stated() -> None:
+    definition = "knobs.effect.share_of_hot_memory_served_from_DRAM/1"
+    figure = {"definition": definition, "value": 0.8, "interval": {"lo": 0.7, "hi": 0.9}}
+    change = {"path": "/proc/sys/kernel/numa_balancing", "proposed": "2"}
+    told = {"advice": [{"rule": "F1", "changes": [change], "effect_figure": figure}]}
+
+    def effect(plan: str, capacity: float, tail: float, hot: float) -> dict[str, Any]:
+        changes = {"capacity_change_ratio": capacity, "p99_change_ratio": tail, "hot_in_dram": hot}
+        return {"host": "h", "plan": plan, **changes}
+
+    effects = [effect(FIRST, 0.05, -0.1, 0.85), effect(FIRST, -0.02, 0.06, 0.95), effect(TOGETHER, 0.0, 0.06, 0.8)]
+    fleet = JudgedFleet(PLAN, {}, {"hosts": {"h": told}}, [], [], effects)
+    seen = rows_settings.observe(fleet)
+    assert seen[rows_settings.HARMS] == seen[rows_settings.HARMS_TAIL] == [0.0, 1.0]
+    assert seen[rows_settings.GAINS] == seen[rows_settings.HOLDS] == [1.0, 0.0]
+    assert seen[rows_settings.TOGETHER_HARMS] == [1.0]
