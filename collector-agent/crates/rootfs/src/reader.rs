@@ -234,14 +234,14 @@ impl Reader {
     /// Opens a file and reads it whole into the buffer; its length without padding.
     fn load(&mut self, path: &Path) -> Result<usize, Missing> {
         let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
-        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
+        let length = fill_opened(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
         Ok(self.filled(path, length))
     }
 
     fn open_and_read(&mut self, kernel_path: &str, path: &Path) -> Result<usize, Missing> {
         self.open.remove(kernel_path);
         let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
-        let length = fill(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
+        let length = fill_opened(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
         if self.keeps_open && self.open.len() < MAX_OPEN_FILES {
             self.open.insert(kernel_path.to_owned(), file);
         }
@@ -336,6 +336,18 @@ fn fill(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
     }
 }
 
+/// Reads a file that was just opened. Attributes of debugfs have no positions (`simple_attr_open`, fs/libfs.c): they are
+/// read from where they stand, once.
+fn fill_opened(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
+    match fill(buffer, file) {
+        Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
+            buffer.clear();
+            file.take(WHOLE_FILE_LIMIT_BYTES as u64 + 1).read_to_end(buffer)
+        }
+        done => done,
+    }
+}
+
 /// Keeps the first problem of a file.
 fn note(problems: &mut BTreeMap<PathBuf, ParseError>, path: &Path, problem: ParseError) {
     if problems.len() < MAX_PROBLEMS && !problems.contains_key(path) {
@@ -374,6 +386,21 @@ mod tests {
             std::fs::write(path, content).unwrap();
         }
         directory
+    }
+
+    #[test]
+    fn a_file_without_positions_is_read_each_time_it_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("scan_size_mb");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let mut reader = Reader::new(Root::new(directory.path()));
+        for value in ["256\n", "128\n"] {
+            let (other, text) = (pipe.clone(), value.to_owned());
+            let writer = std::thread::spawn(move || std::fs::write(other, text).unwrap());
+            assert_eq!(reader.value("/scan_size_mb").unwrap(), value.trim());
+            writer.join().unwrap();
+        }
     }
 
     #[test]
