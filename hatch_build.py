@@ -13,7 +13,7 @@ _PARTS = {
     "frontend/dist": "tierscope/_frontend",
     "docs/_site": "tierscope/_docs",
 }
-_COMPILED = ("tierscope-agent", "tierscope-simcore")
+_COMPILED = ("tierscope-agent", "tierscope-fleet", "tierscope-simcore")
 """Wheels of the same release. A source tree compiles both itself, so that only wheels depend on them."""
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles what a checkout runs, in one go and for this host: the agent, and the simulator core for the environment's
-# Python. Only changed parts are compiled again. compile.sh --print-agent says where the agent is then, and does not compile.
+# Compiles what a checkout runs, in one go and for this host: the agent, the program of simulated hosts beside it, and the
+# simulator core for the environment's Python. Only changed parts are compiled again. compile.sh --print-agent says where the agent is then, and does not compile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -x "$(command -v cargo)" ] || export PATH="$PATH:$HOME/.cargo/bin"
@@ -14,7 +14,7 @@ deploy/dev/check-tools.sh rust
 # The core is compiled for every Python from 3.11 on: none is asked, so that this can run before there is an environment.
 # Linked as an extension module, it takes Python's symbols from the program that loads it.
 (cd "${CARGO_DIR:-collector-agent}" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
-    cargo build --locked --profile checkout --package tierscope-agent --package tierscope-simcore)
+    cargo build --locked --profile checkout --package tierscope-agent --package tierscope-fleet --package tierscope-simcore)
 
 # `--no-install`: the environment is still being made; the caller comes again.
 [ "${1:-}" != --no-install ] || exit 0

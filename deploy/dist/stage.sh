@@ -17,9 +17,12 @@ install_into() {
 rm -rf "$tree"
 mkdir -p "$site"
 install_into --require-hashes --requirement requirements-runtime.lock
-install_into --no-deps --no-index "$OUT"/wheels/tierscope-*.whl "$OUT"/wheels/tierscope_simcore-*.whl
-# Scripts of other packages name the interpreter of this machine.
-rm -rf "$site/bin" "$site/.lock"
+# The agent is a package of its own.
+mapfile -t wheels < <(find "$OUT/wheels" -name '*.whl' ! -name 'tierscope_agent-*')
+install_into --no-deps --no-index "${wheels[@]}"
+# Scripts of Python packages name the interpreter of this machine.
+find "$site/bin" -type f ! -name tierscope-fleet -delete
+rm -f "$site/.lock"
 mkdir -p "$home/bin" "$tree/usr/bin"
 ln -s "/usr/bin/python$python" "$home/bin/python"
 printf 'home = /usr/bin\ninclude-system-site-packages = false\nversion = %s\n' "$python" >"$home/pyvenv.cfg"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the wheels: tierscope with dashboard and migrations, and tierscope-agent and tierscope-simcore for this machine.
+# Makes the wheels: tierscope with dashboard and migrations, and its compiled parts for this machine.
 # Compiled ones are linked by zig against glibc 2.17, so that they run on every distribution since 2014.
-# wheels.sh [CRATE...]: the crates to compile beside, both without a word.
+# wheels.sh [CRATE...]: the crates to compile beside, all without a word.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 deploy/dev/check-tools.sh python rust
@@ -15,7 +15,7 @@ rm -rf "$wheels"
 separator=$(printf '\037')
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${REMAPPED:-$PWD}=tierscope${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates"
 export PYO3_PYTHON=$PWD/.venv/bin/python
-[ $# -gt 0 ] || set -- collector-agent/crates/agent backend/simcore
+[ $# -gt 0 ] || set -- collector-agent/crates/agent collector-agent/crates/fleet backend/simcore
 for crate in "$@"; do
     .venv/bin/maturin build --quiet --locked --release --zig --compatibility manylinux2014 \
         --target "$MACHINE-unknown-linux-gnu" --manifest-path "$crate/Cargo.toml" \

@@ -38,7 +38,7 @@ Notice = tuple[str, str]
 
 
 def service(site: Path) -> tuple[Document, list[Notice]]:
-    """Python packages with what is in their wheels, the dashboard's packages and the core's crates."""
+    """Python packages with what is in their wheels, the dashboard's packages and the crates of what is compiled."""
     found = installed_in(site)
     parts = [python_component(distribution) for distribution in found]
     licences = {canonicalize_name(part["name"]): licence_of(part) for part in parts}
@@ -48,7 +48,8 @@ def service(site: Path) -> tuple[Document, list[Notice]]:
     for part in parts:
         if part["name"] == "tierscope":
             part.setdefault("components", []).extend(nested(inner, "tierscope") for inner in dashboard)
-    notices = [*_python_notices(found, licences), *_npm_notices(dashboard), *_crate_notices("tierscope-simcore")]
+    compiled = _crate_notices("tierscope-fleet", "tierscope-simcore")
+    notices = [*_python_notices(found, licences), *_npm_notices(dashboard), *compiled]
     return document, notices
 
 
@@ -91,8 +92,8 @@ def _npm_notices(parts: Iterable[Document]) -> Iterator[Notice]:
             yield from ((title, text) for text in _texts_in(ROOT / "frontend" / place))
 
 
-def _crate_notices(root: str) -> Iterator[Notice]:
-    for package, folder in crates([root]):
+def _crate_notices(*roots: str) -> Iterator[Notice]:
+    for package, folder in crates(roots):
         if package.runtime:
             title = f"{package.name} {package.version} ({package.licence})"
             yield from ((title, text) for text in _texts_in(folder))

@@ -31,8 +31,8 @@ from policy import (  # noqa: E402 - likewise
 from runtime_lock import EXTRAS, runtime_names  # noqa: E402 - likewise
 
 OUT = ROOT / ".build" / "sbom"
-SHIPPED_CRATES = ("tierscope-agent", "tierscope-simcore")
-OWN = ("tierscope", "tierscope-agent", "tierscope-simcore")
+SHIPPED_CRATES = ("tierscope-agent", "tierscope-fleet", "tierscope-simcore")
+OWN = ("tierscope", *SHIPPED_CRATES)
 Document = dict[str, Any]
 _NPM = ["npm", "sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]
 
@@ -118,7 +118,7 @@ def npm_shipped() -> list[Document]:
 
 
 def rust_packages() -> list[Package]:
-    """What the lock names; what the agent and the compiled core link is shipped."""
+    """What the lock names; what the programs and the compiled core link is shipped."""
     packages = [package for package, _ in crates(SHIPPED_CRATES)]
     (OUT / "rust.cdx.json").write_text(json.dumps(rust_document(packages), indent=2) + "\n", encoding="utf-8")
     return packages

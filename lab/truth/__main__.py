@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.figures import describe_run, record_between
-from faults.programs import ROOT, shipped_agent
+from faults.programs import ROOT
 from faults.stage import NotHereError
 from truth import fleet_laws, rows_losses
 from truth.asking import Asked
@@ -52,13 +52,10 @@ def main() -> int:
         return _judge_series(arguments)
     if arguments.losses:
         return _judge_losses(arguments)
-    agent = shipped_agent()
-    if agent is None:
-        parser.error("no agent is compiled: make agent")
     # Ended from outside it still ends what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        fleets = _run(agent, arguments)
+        fleets = _run(arguments)
     except (NotHereError, ProgramFailedError, OSError) as reason:
         parser.error(str(reason))
     observed = collect(observe(fleet) for fleet in fleets)
@@ -111,7 +108,7 @@ def _tell(rows: list[Judged], observed: Observed, arguments: argparse.Namespace,
         record_between(DOCUMENT, arguments.record, f"{said}\n\n{render(rows)}")
 
 
-def _run(agent: Path, arguments: argparse.Namespace) -> list[JudgedFleet]:
+def _run(arguments: argparse.Namespace) -> list[JudgedFleet]:
     fleets: list[JudgedFleet] = []
     asked: Asked = "sizes" if arguments.laws == DRAWN else "all"
     for seed in range(arguments.seed, arguments.seed + arguments.fleets):
@@ -119,7 +116,7 @@ def _run(agent: Path, arguments: argparse.Namespace) -> list[JudgedFleet]:
         plan = FleetPlan(laws, seed, arguments.hours, arguments.panel_every)
         folder = folder_of(arguments.results, plan)
         print(f"fleet {len(fleets) + 1} of {arguments.fleets}, seed {seed}: {folder}", flush=True)
-        fleets.append(run_fleet(agent, plan, folder, asked=asked, keep=arguments.keep))
+        fleets.append(run_fleet(plan, folder, asked=asked, keep=arguments.keep))
     return fleets
 
 

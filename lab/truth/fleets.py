@@ -11,7 +11,7 @@ from truth.asking import HOUR_S, Asked, ask
 from truth.experiments import NOTHING, enter_experiments
 from truth.fleet_laws import without_faults
 from truth.instance import Instance, running_instance
-from truth.programs import FleetPlan, send_fleet, tell_effects, tell_losses, twin_program
+from truth.programs import FleetPlan, send_fleet, tell_effects, tell_losses
 
 DRAM_SHARES = (0.95, 8 / 9, 0.8, 0.73, 2 / 3, 0.6, 0.5, 0.45, 0.4, 1 / 3, 0.3, 0.2)
 """Where losses are known, the ratios that are sold among them, and what these are of hosts that a service fills to nine
@@ -65,13 +65,13 @@ def _write(path: Path, document: object) -> None:
     part.replace(path)
 
 
-def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, asked: Asked = "all", keep: bool = False) -> JudgedFleet:
+def run_fleet(plan: FleetPlan, folder: Path, *, asked: Asked = "all", keep: bool = False) -> JudgedFleet:
     """Makes a fleet, sends it to an instance of its own, and asks; or reads what was kept of it.
 
     With `keep` its database stays as well, and a fleet that has one is asked anew: the product may have changed.
 
     Raises:
-        ProgramFailedError: a program of the twin failed.
+        ProgramFailedError: the program of the twin failed.
         NeverHappenedError: the instance did not rebuild what was sent.
         NotHereError: no instance can run on this machine.
     """
@@ -81,7 +81,7 @@ def run_fleet(agent: Path, plan: FleetPlan, folder: Path, *, asked: Asked = "all
         is_there = keep and answered.exists() and database.exists()
         with running_instance(database if keep else None) as instance:
             if not is_there:
-                send_fleet(agent, plan, instance.url, instance.join_token(), told)
+                send_fleet(plan, instance.url, instance.join_token(), told)
                 instance.wait_rebuilt()
             if asked != "heat":
                 instance.replay_placements()
@@ -109,7 +109,7 @@ def _losses(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fol
     if not path.exists():
         whole = folder / "counterfactual.json"
         shorter = replace(plan, hours=min(plan.hours, LOSS_HOURS), laws=without_faults(plan.laws))
-        tell_losses(twin_program(), shorter, truth["start_unix_s"], DRAM_SHARES, whole)
+        tell_losses(shorter, truth["start_unix_s"], DRAM_SHARES, whole)
         _write(path, _read(whole)["loss_curves"])
         whole.unlink()
     points: list[dict[str, Any]] = _read(path)
@@ -123,7 +123,7 @@ def _effects(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fo
     path = folder / "effects.json"
     if not path.exists():
         whole = folder / "counterfactual.json"
-        tell_effects(twin_program(), plan, truth["start_unix_s"], whole)
+        tell_effects(plan, truth["start_unix_s"], whole)
         _write(path, _read(whole)["effects"])
         whole.unlink()
     effects: list[dict[str, Any]] = _read(path)
@@ -145,7 +145,7 @@ def _advised(plan: FleetPlan, truth: dict[str, Any], answers: dict[str, Any], fo
             chosen = {host: plans[place] for host, plans in found.items() if place < len(plans)}
             changes = {host: sets for host, (_, sets) in chosen.items()}
             laws = with_advice(without_faults(plan.laws), changes, hours, ADVISED)
-            tell_effects(twin_program(), replace(plan, hours=hours, laws=laws), truth["start_unix_s"], whole)
+            tell_effects(replace(plan, hours=hours, laws=laws), truth["start_unix_s"], whole)
             told = _read(whole)
             for effect in told["effects"]:
                 if effect["incident"].startswith(ADVISED):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truth import fleet_laws
-from truth.programs import FleetPlan, tell_memory, twin_program
+from truth.programs import FleetPlan, tell_memory
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def daily_memory_of_twin(seed: int, days: int, folder: Path) -> dict[str, Floats
     laws = monthly_laws(seed, days)
     told = folder / f"memory-{seed}.json"
     plan = FleetPlan(laws, seed, days * HOURS_A_DAY, 1)
-    tell_memory(twin_program(), plan, told)
+    tell_memory(plan, told)
     hourly: dict[str, Floats] = {}
     truth = json.loads(told.read_text(encoding="utf-8"))
     told.unlink()

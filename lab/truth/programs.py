@@ -1,13 +1,13 @@
-"""The programs of the twin: the fleet that sends its hosts, and the one that tells what would have been."""
+"""The program of the twin: it sends its hosts, and tells what would have been."""
 
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from faults.processes import clean_env
-from faults.programs import ROOT
+from faults.stage import NotHereError
+from tierscope.cli.base.source_tree import FLEET, find_program
 
 FLEET_SECONDS = 2400.0
 """How long a fleet may take to be simulated and sent."""
@@ -24,72 +24,57 @@ class FleetPlan:
 
 
 class ProgramFailedError(Exception):
-    """A program of the twin ended with an error; the text holds what it said."""
+    """The program ended with an error; the text holds what it said."""
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(plan: FleetPlan, laws: Path, *words: str) -> None:
+    program = find_program(FLEET)
+    if program is None:
+        raise NotHereError(f"{FLEET} is not compiled: make agent")
+    laws.write_text(plan.laws, encoding="utf-8")
+    run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}")
+    command = (str(program), *words, *run)
     done = subprocess.run(command, env=clean_env(), capture_output=True, text=True, timeout=FLEET_SECONDS, check=False)
     if done.returncode != 0:
-        raise ProgramFailedError(f"{command[0]}: {done.stderr[-2000:]}")
+        raise ProgramFailedError(f"{FLEET}: {done.stderr[-2000:]}")
 
 
-def send_fleet(agent: Path, plan: FleetPlan, url: str, token: Path, truth: Path) -> None:
+def send_fleet(plan: FleetPlan, url: str, token: Path, truth: Path) -> None:
     """Sends a fleet's history to the service at `url`, and writes its truth.
 
     Raises:
         ProgramFailedError: it could not.
     """
-    laws = truth.with_name("laws.toml")
-    laws.write_text(plan.laws, encoding="utf-8")
-    run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--panel-every={plan.panel_every}")
-    place = (f"--server={url}", f"--join-token-file={token}", "--connections=2")
-    _run((str(agent), "fleet", *run, "--minutes=0", f"--truth={truth}", *place))
+    place = (f"--server={url}", f"--join-token-file={token}", "--connections=2", f"--panel-every={plan.panel_every}")
+    _run(plan, truth.with_name("laws.toml"), "send", "--minutes=0", f"--truth={truth}", *place)
 
 
-def twin_program() -> Path:
-    """The compiled `tierscope-twin`.
-
-    Raises:
-        ProgramFailedError: it cannot be compiled.
-    """
-    manifest = Path(os.environ.get("CARGO_DIR") or ROOT / "collector-agent") / "Cargo.toml"
-    command = ("cargo", "build", "--quiet", "--locked", "--profile=checkout", "--package=tierscope-twin")
-    _run([*command, f"--manifest-path={manifest}"])
-    built = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "collector-agent" / "target")
-    return built / "checkout" / "tierscope-twin"
-
-
-def tell_losses(twin: Path, plan: FleetPlan, start_unix_s: int, shares: Sequence[float], out: Path) -> None:
+def tell_losses(plan: FleetPlan, start_unix_s: int, shares: Sequence[float], out: Path) -> None:
     """Writes the truth of the same fleet with what its services lose at other shares of DRAM.
 
     Raises:
         ProgramFailedError: it could not.
     """
-    _tell(twin, plan, start_unix_s, f"--dram-shares={','.join(f'{share:.4f}' for share in shares)}", out)
+    _tell(plan, out, f"--start-unix-s={start_unix_s}", f"--dram-shares={','.join(f'{share:.4f}' for share in shares)}")
 
 
-def tell_effects(twin: Path, plan: FleetPlan, start_unix_s: int, out: Path) -> None:
+def tell_effects(plan: FleetPlan, start_unix_s: int, out: Path) -> None:
     """Writes the truth of the same fleet with what its experiments did.
 
     Raises:
         ProgramFailedError: it could not.
     """
-    _tell(twin, plan, start_unix_s, "--effects", out)
+    _tell(plan, out, f"--start-unix-s={start_unix_s}", "--effects")
 
 
-def tell_memory(twin: Path, plan: FleetPlan, out: Path) -> None:
+def tell_memory(plan: FleetPlan, out: Path) -> None:
     """Writes the truth of a fleet from the begin that its laws state.
 
     Raises:
         ProgramFailedError: it could not.
     """
-    laws = out.with_suffix(".toml")
-    laws.write_text(plan.laws, encoding="utf-8")
-    _run((str(twin), f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--out={out}"))
+    _tell(plan, out)
 
 
-def _tell(twin: Path, plan: FleetPlan, start_unix_s: int, what: str, out: Path) -> None:
-    laws = out.with_suffix(".toml")
-    laws.write_text(plan.laws, encoding="utf-8")
-    run = (f"--laws={laws}", f"--seed={plan.seed}", f"--hours={plan.hours}", f"--start-unix-s={start_unix_s}")
-    _run((str(twin), *run, what, f"--out={out}"))
+def _tell(plan: FleetPlan, out: Path, *words: str) -> None:
+    _run(plan, out.with_suffix(".toml"), "truth", f"--out={out}", *words)

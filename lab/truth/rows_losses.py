@@ -15,7 +15,7 @@ from tierscope.domain.slowdown import LoadedLatency, Tier, bandwidth_loss, predi
 from tierscope.domain.slowdown.device import LoadedBelief, believe
 from tierscope.domain.slowdown.posterior import ShareOnSlow
 from truth.drawn import draw_laws
-from truth.programs import FleetPlan, tell_losses, twin_program
+from truth.programs import FleetPlan, tell_losses
 from truth.scoring import Goal, Observed
 
 ABOVE = "loss at the twin's share on slow memory: above the stated upper bound (95 %)"
@@ -48,7 +48,7 @@ def observe_losses(seed: int, folder: Path) -> Observed:
     told = folder / f"losses-{seed}.json"
     plan = FleetPlan(text, seed, HOURS, 1)
     laws = tomllib.loads(text)
-    tell_losses(twin_program(), plan, laws["clock"]["start_unix_s"], SHARES, told)
+    tell_losses(plan, laws["clock"]["start_unix_s"], SHARES, told)
     truth = json.loads(told.read_text(encoding="utf-8"))
     told.unlink()
     seen: Observed = {goal.row: [] for goal in GOALS}

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import pytest
 
-from faults.programs import shipped_agent
 from faults.stage import NotHereError
 from tierscope.domain.ledger.verdict import Word
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
@@ -35,11 +34,8 @@ PLAN = FleetPlan(fleet_laws.choose_hosts(fleet_laws.read("default"), HOSTS), see
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> JudgedFleet:
-    agent = shipped_agent()
-    if agent is None:
-        pytest.skip("no agent is compiled: make agent")
     try:
-        return run_fleet(agent, PLAN, tmp_path_factory.mktemp("truth"), asked="heat")
+        return run_fleet(PLAN, tmp_path_factory.mktemp("truth"), asked="heat")
     except NotHereError as reason:
         pytest.skip(str(reason))
 
@@ -72,7 +68,7 @@ def test_a_fleet_that_was_judged_is_not_run_again(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for name, document in kept.items():
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
-    read = run_fleet(Path("/nonexistent"), PLAN, folder)
+    read = run_fleet(PLAN, folder)
     assert (read.truth, read.answers) == (kept["truth.json"], kept["answers.json"])
     assert folder_of(tmp_path, replace(PLAN, seed=12)) != folder
     assert folder_of(tmp_path, replace(PLAN, hours=3)).parent != folder.parent
@@ -197,14 +193,11 @@ def test_drawn_fleets_are_of_all_kinds() -> None:
 
 @pytest.mark.slow
 def test_drawn_fleets_are_asked_about_sizes(tmp_path: Path) -> None:
-    agent = shipped_agent()
-    if agent is None:
-        pytest.skip("no agent is compiled: make agent")
     fleets = []
     for seed in (1, 2):
         plan = FleetPlan(draw_laws(seed, 3), seed, hours=3, panel_every=4)
         try:
-            fleets.append(run_fleet(agent, plan, tmp_path / str(seed), asked="sizes"))
+            fleets.append(run_fleet(plan, tmp_path / str(seed), asked="sizes"))
         except NotHereError as reason:
             pytest.skip(str(reason))
     rows = {row.row: row for row in judge_all(collect(observe(fleet) for fleet in fleets))}

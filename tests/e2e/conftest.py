@@ -16,7 +16,7 @@ from cli.commands import Tierscope, fresh_tierscope
 from e2e.chromium import launch_chromium
 from e2e.page_visits import patient_context
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.cli.base.source_tree import find_agent
+from tierscope.cli.base.source_tree import FLEET, find_program
 from tierscope.cli.instance.fleet import HOSTS
 
 HISTORY = {"TIERSCOPE_DEMO_HOURS": "3", "TIERSCOPE_DEMO_OLDER_DAYS": "0"}
@@ -33,8 +33,8 @@ def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
 @pytest.fixture(scope="package")
 def demo() -> Iterator[Tierscope]:
     """A demonstration that runs; its history may still be on its way."""
-    if find_agent() is None:
-        pytest.skip("the agent's program is not built")
+    if find_program(FLEET) is None:
+        pytest.skip("the program of simulated hosts is not built")
     with fresh_tierscope(HISTORY) as tierscope:
         tierscope.run("up", "--demo", "--detach", "--port", "0")
         yield tierscope

@@ -13,7 +13,7 @@ from e2e.page_visits import Visits, follow, look_at, watched_context
 from e2e.test_every_page import pages_of_demo
 from e2e.told import contradictions
 from factories.waiting import until
-from tierscope.cli.base.source_tree import find_agent
+from tierscope.cli.base.source_tree import FLEET, find_program
 from tierscope.core.database import Database
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import find_places
@@ -25,8 +25,8 @@ NODES = 3
 
 @pytest.fixture(scope="module")
 def spread() -> Iterator[Tierscope]:
-    if find_agent() is None:
-        pytest.skip("the agent's program is not built")
+    if find_program(FLEET) is None:
+        pytest.skip("the program of simulated hosts is not built")
     with fresh_tierscope(HISTORY) as tierscope:
         tierscope.run("up", "--demo", "--nodes", str(NODES), "--detach", "--no-wait", "--port", "0")
         yield tierscope

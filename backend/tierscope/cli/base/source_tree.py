@@ -1,7 +1,7 @@
-"""Where the agent's program comes from: the wheel `tierscope-agent`, or the source tree, compiled in the background.
+"""Where compiled programs come from: wheels of their names, or the source tree, compiled in the background.
 
-Compiling takes minutes, so the service never waits for it: it is done beside, at low priority, and the agent joins when
-it is done. `deploy/dev/compile.sh` makes the simulator core in the same run; `make up` calls it before.
+Compiling takes minutes, so the service never waits for it: it is done beside, at low priority, and the program joins
+when it is done. `deploy/dev/compile.sh` makes all of them and the simulator core in one run; `make up` calls it before.
 """
 
 import os
@@ -17,6 +17,9 @@ from tierscope.core.embedded.log_files import settle
 from tierscope.core.embedded.process import Launch, start, stop_child
 
 AGENT = "tierscope-agent"
+"""It measures this host."""
+FLEET = "tierscope-fleet"
+"""It plays simulated hosts."""
 _PACKAGE = Path(tierscope.__file__).resolve().parent
 _CRATE = re.compile(r"^\s*Compiling (\S+)", re.MULTILINE)
 _LAST_LINES = 12
@@ -29,36 +32,44 @@ def source_workspace() -> Path | None:
     return workspace if (workspace / "Cargo.toml").is_file() else None
 
 
-def shipped_agent() -> Path | None:
-    """Return the agent named by TIERSCOPE_AGENT_BINARY, else the one installed by its wheel; None without one."""
+def shipped_program(name: str) -> Path | None:
+    """Return the agent named by TIERSCOPE_AGENT_BINARY or what is beside it, else what a wheel installed."""
     override = os.environ.get("TIERSCOPE_AGENT_BINARY")
-    if override:
+    if override and name == AGENT:
         return Path(override)
+    beside = Path(override).with_name(name) if override else None
+    if beside is not None and os.access(beside, os.X_OK):
+        return beside
     try:
-        files = distribution(AGENT).files or []
+        files = distribution(name).files or []
     except PackageNotFoundError:
         return None
     # The wheel's record says where its script went: the environment need not be active, nor its scripts be on PATH.
-    placed = [Path(os.path.normpath(file.locate())) for file in files if file.name == AGENT]
+    placed = [Path(os.path.normpath(file.locate())) for file in files if file.name == name]
     return next((path for path in placed if os.access(path, os.X_OK)), None)
 
 
 def find_agent() -> Path | None:
-    """Return an agent program that exists now: shipped, compiled, or on PATH; None without one."""
-    shipped = shipped_agent()
+    """Return the agent's program, where it exists now."""
+    return find_program(AGENT)
+
+
+def find_program(name: str) -> Path | None:
+    """Return a program that exists now: shipped, compiled, or on PATH; None without one."""
+    shipped = shipped_program(name)
     if shipped is not None:
         return shipped
     workspace = source_workspace()
     if workspace is not None:
-        built = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target")) / "checkout" / AGENT
+        built = Path(os.environ.get("CARGO_TARGET_DIR", workspace / "target")) / "checkout" / name
         return built if os.access(built, os.X_OK) else None
-    found = shutil.which(AGENT)
+    found = shutil.which(name)
     return None if found is None else Path(found)
 
 
 @dataclass(slots=True)
-class AgentBuild:
-    """The agent and the simulator core of a source tree, compiled in the background."""
+class ProgramBuild:
+    """The programs and the simulator core of a source tree, compiled in the background."""
 
     workspace: Path
     log: Path

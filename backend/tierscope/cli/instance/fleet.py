@@ -54,7 +54,7 @@ def make_fleet(instance: Instance, binary: Path, url: str, *, log: FleetLog, set
     return ServiceProcess(
         command=[
             str(binary),
-            "fleet",
+            "send",
             *("--server", url),
             *("--state-dir", str(files.state_dir)),
             *("--join-token-file", str(files.join_token)),

@@ -16,7 +16,7 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, fail
 from tierscope.cli.base.instance import find_instance
-from tierscope.cli.base.source_tree import find_agent
+from tierscope.cli.base.source_tree import FLEET, find_program
 from tierscope.cli.ingest.recordings import Server, write_join_token
 from tierscope.cli.instance.load_watch import LoadWatch, lag_summary, parent_of, spent, use_of_trees
 from tierscope.core.embedded.process import tie_to_parent
@@ -118,14 +118,14 @@ def _arguments(
         "send-minutes": send_minutes,
     }
     options = [word for name, number in numbers.items() if number is not None for word in (f"--{name}", str(number))]
-    return ["fleet", "--json", *options]
+    return ["send", "--json", *options]
 
 
 def _send(words: list[str], watch: LoadWatch | None = None) -> dict[str, Any]:
     """Run the generator to its end. Its report, and what it took of this machine's CPU."""
-    binary = find_agent()
+    binary = find_program(FLEET)
     if binary is None:
-        fail("the agent's program is not built", next_step="run `make agent`, or install a release")
+        fail("the program of simulated hosts is not built", next_step="run `make agent`, or install a release")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # It ends with this command, however that ends: nobody else would stop its load.
     tied = tie_to_parent(signal.SIGTERM)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tierscope.cli.access.first_link import first_link
 from tierscope.cli.access.loopback_trust import say_loopback_trust
 from tierscope.cli.base.instance import Instance
-from tierscope.cli.base.source_tree import AgentBuild, find_agent, shipped_agent, source_workspace
+from tierscope.cli.base.source_tree import AGENT, FLEET, ProgramBuild, find_program, shipped_program, source_workspace
 from tierscope.cli.instance.agent import AgentFiles, make_agent, write_config
 from tierscope.cli.instance.claim import find_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
@@ -64,7 +64,7 @@ class InstanceRun:
     supervisor: Supervisor = field(init=False)
     account: Account = field(init=False)
     queue_url: str = ""
-    build: AgentBuild | None = None
+    build: ProgramBuild | None = None
     build_reported_at: float = 0.0
     fleet_log: FleetLog | None = None
     decided: bool = False
@@ -206,40 +206,47 @@ class InstanceRun:
                 )
 
     def _start_build(self) -> None:
-        """Begin compiling the agent beside everything else, where it is not shipped with the package."""
+        """Begin compiling the sender's program beside everything else, where it is not shipped with the package."""
         workspace = source_workspace()
-        if self.sender is None or shipped_agent() is not None or workspace is None:
+        if self.sender is None or shipped_program(self.program) is not None or workspace is None:
             return
-        build = AgentBuild(workspace, self.instance.places.logs / "agent-build.log")
+        build = ProgramBuild(workspace, self.instance.places.logs / "agent-build.log")
         if build.start():
             self.build = build
             self.build_reported_at = time.monotonic()
 
     @property
     def sender(self) -> str | None:
-        """Name of the component that the agent's program becomes: it measures this host, or plays the demo's fleet."""
+        """Name of the component that sends: it measures this host, or plays the demo's fleet."""
         if self.instance.demo:
             return "fleet"
         return "agent" if self.options.agent else None
 
+    @property
+    def program(self) -> str:
+        """Name of the sender's program."""
+        return FLEET if self.instance.demo else AGENT
+
     def _follow_build(self) -> None:
-        """Report on the build; start the agent as soon as its program exists and is up to date."""
+        """Report on the build; start the sender as soon as its program exists and is up to date."""
         if self.build is not None and self.build.running:
             if time.monotonic() - self.build_reported_at >= _BUILD_REPORT_SECONDS:
                 self.build_reported_at = time.monotonic()
-                self.say(f"agent: compiling, {self.build.count_crates()} crates so far")
+                self.say(f"{self.sender}: compiling, {self.build.count_crates()} crates so far")
             return
         if self.build is not None and self.build.failed:
-            self.say(f"agent: does not compile; the end of {self.build.log}:\n{self.build.last_lines()}")
-            self.state.note = f"the agent does not compile, see {self.build.log}"
+            self.say(f"{self.sender}: does not compile; the end of {self.build.log}:\n{self.build.last_lines()}")
+            self.state.note = f"{self.program} does not compile, see {self.build.log}"
         self.build = None
         name = self.sender
         if name is None or self.state.note or self._status(name) is not None:
             return
-        binary = find_agent()
+        binary = find_program(self.program)
         if binary is None:
-            self.state.note = "no agent program: install Rust (https://rustup.rs) and run `tierscope up` again"
-            self.say(f"agent: {self.state.note}")
+            self.state.note = (
+                f"{self.program} is missing: install Rust (https://rustup.rs) and run `tierscope up` again"
+            )
+            self.say(f"{name}: {self.state.note}")
             return
         if name == "agent":
             self._add_agent(binary)
@@ -323,7 +330,7 @@ class InstanceRun:
         self.unwritten = True
 
     def _unborn_sender(self) -> ComponentState:
-        """The agent's state while its program does not exist."""
+        """The sender's state while its program does not exist."""
         if self.state.note:
             return ComponentState(status="down", detail=self.state.note, since=self.build_since)
         if self.build is None or self.build.process is None:

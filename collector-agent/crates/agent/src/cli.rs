@@ -3,14 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tierscope_fleet::{replay, simulated};
 use tierscope_heat::damon_guard::WATCHDOG_COMMAND;
 
 use crate::doctor::leftovers;
 use crate::metrics::exporter;
-use crate::recording::read_recording;
-use crate::status::note_deliveries;
-use crate::{assess, bench_command, doctor, explain, fieldkit, once, run};
+use crate::{assess, bench_command, doctor, explain, fieldkit, once, replay, run};
 
 /// Measures memory tiers of this host, and sends what it finds to a Tierscope service.
 #[derive(Debug, Parser)]
@@ -31,7 +28,6 @@ enum Command {
     Explain(explain::ExplainArgs),
     Bench(bench_command::BenchArgs),
     Replay(replay::ReplayArgs),
-    Fleet(simulated::FleetArgs),
     #[command(name = WATCHDOG_COMMAND, hide = true)]
     DamonWatchdog(leftovers::WatchdogArgs),
 }
@@ -50,8 +46,7 @@ pub fn main() -> ExitCode {
         Command::Fieldkit(args) => fieldkit::run(&args, &mut std::io::stdout().lock()),
         Command::Bench(args) => bench_command::run(&args, &mut std::io::stdout().lock()),
         Command::Explain(args) => explain::run(&args, &mut std::io::stdout().lock()),
-        Command::Replay(args) => replay::run(&args, read_recording),
-        Command::Fleet(args) => simulated::run(&args, note_deliveries),
+        Command::Replay(args) => replay::run(&args),
         Command::DamonWatchdog(args) => leftovers::watch(&args),
     };
     match done {

@@ -23,6 +23,7 @@ mod machine;
 mod metrics;
 pub mod once;
 mod recording;
+mod replay;
 mod rounds;
 mod run;
 mod served_loads;

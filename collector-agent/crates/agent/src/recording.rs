@@ -4,15 +4,27 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use tierscope_fleet::recording::Recording;
 use tierscope_host::names::NamePolicy;
 use tierscope_host::services::Rules;
 use tierscope_import::tree;
 use tierscope_rootfs::Root;
+use tierscope_sample::counters::CounterSample;
 use tierscope_sample::inventory::Inventory;
 
 use crate::collect::{Collector, CollectorConfig, Stamp};
 use crate::inventory;
+
+/// A recording in memory.
+pub(crate) struct Recording {
+    /// Name of the archive or directory.
+    pub(crate) name: String,
+    /// One sample per snapshot, at its recorded time; raw values.
+    pub(crate) samples: Vec<CounterSample>,
+    /// What the host was at the first snapshot.
+    pub(crate) inventory: Inventory,
+    /// Lines that could not be understood.
+    pub(crate) problems: Vec<String>,
+}
 
 /// Reads a directory or `.tar.zst` of snapshots.
 pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
@@ -47,7 +59,6 @@ pub(crate) fn read_recording(path: &Path) -> Result<Recording> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tierscope_sample::counters::CounterSample;
 
     #[test]
     fn every_snapshot_of_the_ping_pong_recording_gives_its_raw_vmstat() {

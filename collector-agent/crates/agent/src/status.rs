@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use tierscope_clock::{rfc3339, wall_ns};
-use tierscope_fleet::simulated::DeliveryNote;
 
 use crate::bounds::Bounds;
 use crate::bounds::budget::Usage;
@@ -212,17 +211,6 @@ impl StatusFile {
             let _ = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
         }
     }
-}
-
-/// Writes after each delivery of a simulated fleet that it runs, into the status file of its state directory.
-pub(crate) fn note_deliveries(state_dir: &Path, server: &str) -> DeliveryNote {
-    let file = StatusFile::new(state_dir, Some(server));
-    Box::new(move || {
-        file.update(|status| {
-            status.state = "running";
-            status.last_delivered_at = Some(rfc3339(wall_ns()));
-        });
-    })
 }
 
 #[cfg(test)]

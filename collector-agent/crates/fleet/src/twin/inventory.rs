@@ -8,7 +8,7 @@ use tierscope_twin::laws::PAGE_BYTES;
 use tierscope_twin::laws::{Dialect, GIB, HostLaw, Laws, MemoryLaw, Settings};
 use tierscope_twin::service::HostService;
 
-use crate::simulated::twin::panel::{backend, slow_class};
+use crate::twin::panel::{backend, slow_class};
 
 /// 2^20 bytes, in which bandwidths are told.
 const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;

@@ -2,12 +2,9 @@
 
 use tierscope_upload::{Client, Settings};
 
-use crate::simulated::progress::Progress;
-use crate::simulated::report::Report;
-use crate::simulated::saved::Saved;
-
-/// Writes down that the service has taken a batch.
-pub type DeliveryNote = Box<dyn Fn() + Send + Sync>;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::saved::Saved;
 
 /// What all stages of a run share.
 pub(crate) struct Stage {
@@ -18,8 +15,6 @@ pub(crate) struct Stage {
     pub(crate) report: Report,
     pub(crate) progress: Progress,
     pub(crate) saved: Saved,
-    /// Called after each batch that the service has taken.
-    pub(crate) note_delivery: Option<DeliveryNote>,
 }
 
 impl Stage {

@@ -9,7 +9,7 @@ use tierscope_twin::kind::{Kind, Place};
 use tierscope_twin::population::Population;
 use tierscope_twin::service::HostService;
 
-use crate::simulated::seeds::mix;
+use crate::seeds::mix;
 
 /// Pages that are followed on a host, about.
 const PAGES: u64 = 2000;

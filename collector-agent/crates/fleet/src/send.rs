@@ -1,23 +1,6 @@
-//! The simulated fleet: the hosts of the twin, whose truth is known.
-//!
-//! It serves the demonstration (a day loaded at once, then live) and the load test (live alone, with a report). All
-//! that it sends is marked as simulated and travels over the true wire, enrolment included.
-//!
-//! - [`host`] is one host: it gives what a real one would have sent in a stretch of minutes, which come from [`twin`].
-//! - [`enrol`] and [`turns`] move it over the wire; [`report`] counts; [`saved`] lets it go on later.
+//! Sends the hosts of the twin over the true wire, enrolment included, marked as simulated.
 
-mod enrol;
-mod host;
-mod progress;
-mod report;
-mod saved;
-mod seeds;
-mod sender;
-mod stage;
-mod turns;
-mod twin;
-
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,14 +11,14 @@ use tierscope_twin::laws::Laws;
 use tierscope_upload::credential;
 use tierscope_upload::{Client, Settings};
 
-use crate::simulated::host::SimHost;
-use crate::simulated::progress::Progress;
-use crate::simulated::report::Report;
-use crate::simulated::saved::Saved;
-pub use crate::simulated::stage::DeliveryNote;
-use crate::simulated::stage::Stage;
-use crate::simulated::turns::Until;
-use crate::simulated::twin::{TruthRecorder, TwinFleet, TwinHost, View};
+use crate::host::SimHost;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::saved::Saved;
+use crate::stage::Stage;
+use crate::turns::Until;
+use crate::twin::{TruthRecorder, TwinFleet, TwinHost, View};
+use crate::{enrol, seeds, turns, twin};
 
 /// What a page of the twin stands for under load: a minute of a host then costs the generator little beside what it
 /// costs the service.
@@ -43,7 +26,7 @@ const LOAD_UNIT_BYTES: u64 = 512 << 20;
 
 /// Sends the hosts of the twin as a simulated fleet.
 #[derive(Debug, Args)]
-pub struct FleetArgs {
+pub(crate) struct SendArgs {
     /// Base address of the service.
     #[arg(long, default_value = "http://127.0.0.1:8480")]
     server: String,
@@ -65,7 +48,7 @@ pub struct FleetArgs {
     /// Of the twin's pages, one in so many is looked at.
     #[arg(long, default_value_t = 4, conflicts_with = "hosts", value_parser = clap::value_parser!(u64).range(1..))]
     panel_every: u64,
-    /// Where to write the truth of what was sent in detail, as `tierscope-twin` does.
+    /// Where to write the truth of what was sent in detail, as `tierscope-fleet truth` does.
     #[arg(long, requires = "minutes")]
     truth: Option<PathBuf>,
     /// Where the fleet remembers its hosts, so that a later run goes on with them; without it, it forgets.
@@ -98,12 +81,8 @@ pub struct FleetArgs {
     allow_remote: bool,
 }
 
-/// Opens the status file in a state directory, of a program that sends to the service at an address.
-pub type OpenStatus = fn(&Path, &str) -> DeliveryNote;
-
-/// Runs the fleet until its minutes are over. With a state directory its status file, from `open_status`, says when
-/// something was delivered.
-pub fn run(args: &FleetArgs, open_status: OpenStatus) -> anyhow::Result<()> {
+/// Runs the fleet until its minutes are over.
+pub(crate) fn run(args: &SendArgs) -> anyhow::Result<()> {
     let settings = connection(args)?;
     let progress = Progress::new();
     if let Some(directory) = &args.state_dir {
@@ -131,10 +110,6 @@ pub fn run(args: &FleetArgs, open_status: OpenStatus) -> anyhow::Result<()> {
         report: Report::new(hosts.len() as u32),
         progress,
         saved,
-        note_delivery: args
-            .state_dir
-            .as_deref()
-            .map(|directory| open_status(directory, &args.server)),
     };
     match args.minutes {
         None => drop(turns::send(&stage, hosts, Until::Ended)?),
@@ -164,7 +139,7 @@ fn send_for(stage: &Stage, hosts: Vec<SimHost>, now: i64, minutes: u32) -> anyho
 }
 
 /// The laws of the hosts to send.
-fn laws(args: &FleetArgs) -> anyhow::Result<Laws> {
+fn laws(args: &SendArgs) -> anyhow::Result<Laws> {
     let mut laws = Laws::load(args.laws.as_deref())?;
     laws.add_workloads(&args.workload)?;
     twin::check(&laws)?;
@@ -175,7 +150,7 @@ fn laws(args: &FleetArgs) -> anyhow::Result<Laws> {
 }
 
 /// The hosts of the laws, each with a seed of its own for what it says of itself.
-fn twins(args: &FleetArgs, laws: &Laws, recorder: Option<&Arc<TruthRecorder>>) -> Vec<SimHost> {
+fn twins(args: &SendArgs, laws: &Laws, recorder: Option<&Arc<TruthRecorder>>) -> Vec<SimHost> {
     let view = match args.hosts {
         None => View::Whole {
             panel_every: args.panel_every,
@@ -192,7 +167,7 @@ fn twins(args: &FleetArgs, laws: &Laws, recorder: Option<&Arc<TruthRecorder>>) -
 }
 
 /// Writes down what was tried on the hosts of the laws, for who enters it as its owners would.
-fn note_experiments(args: &FleetArgs, laws: &Laws, detailed_from: i64) -> anyhow::Result<()> {
+fn note_experiments(args: &SendArgs, laws: &Laws, detailed_from: i64) -> anyhow::Result<()> {
     let Some(directory) = args.state_dir.as_ref().filter(|_| args.hosts.is_none()) else {
         return Ok(());
     };
@@ -202,7 +177,7 @@ fn note_experiments(args: &FleetArgs, laws: &Laws, detailed_from: i64) -> anyhow
 }
 
 /// Goes on with the hosts of an earlier run, else enrols new ones whose history begins `--hours` ago.
-fn gather(args: &FleetArgs, settings: &Settings, hosts: &mut [SimHost], now: i64) -> anyhow::Result<Saved> {
+fn gather(args: &SendArgs, settings: &Settings, hosts: &mut [SimHost], now: i64) -> anyhow::Result<Saved> {
     let path = args.state_dir.as_ref().map(|dir| dir.join("fleet.json"));
     if let Some(path) = &path
         && let Some(saved) = Saved::resume(path, args.seed, hosts)?
@@ -224,13 +199,13 @@ fn gather(args: &FleetArgs, settings: &Settings, hosts: &mut [SimHost], now: i64
     Saved::new(path, args.seed, (first_minute, detailed_from), hosts)
 }
 
-fn older_minutes(args: &FleetArgs) -> i64 {
+fn older_minutes(args: &SendArgs) -> i64 {
     i64::from(args.older_days) * 24 * 60
 }
 
 /// The first minute of the history in detail. It is the first of an hour, so that windows of the truth are those in which
 /// the service counts: the history is up to an hour longer. A load is as long as was asked for.
-fn detailed_from(args: &FleetArgs, now: i64) -> i64 {
+fn detailed_from(args: &SendArgs, now: i64) -> i64 {
     let first = now - i64::from(args.hours) * 60;
     match args.hosts {
         None => (first - 1).div_euclid(60) * 60 + 1,
@@ -238,7 +213,7 @@ fn detailed_from(args: &FleetArgs, now: i64) -> i64 {
     }
 }
 
-fn connection(args: &FleetArgs) -> anyhow::Result<Settings> {
+fn connection(args: &SendArgs) -> anyhow::Result<Settings> {
     let settings = Settings {
         server: args.server.clone(),
         ca_file: None,

@@ -27,7 +27,7 @@ use tierscope_upload::credential::{self, Credential, Introduction};
 use tierscope_upload::{Client, Settings};
 use tierscope_wire::{Content, CounterRow, LayoutCache};
 
-use crate::recording::{ReadRecording, Recording};
+use crate::recording::{Recording, read_recording};
 use deliver::{Delivered, Delivery};
 use kit::open_kit;
 use open::open_heat;
@@ -38,7 +38,7 @@ use timing::{TimeChoice, shift_ns};
 /// Sends recordings: snapshot trees (directory or .tar.zst), page traces (.parquet), memory samples of perf
 /// (perf.data, or the text of `perf script`), records of damo, and field kits.
 #[derive(Debug, Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// Recordings; all of them belong to one host.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -84,12 +84,12 @@ enum Source {
     Kit(FieldKit),
 }
 
-/// Reads, then sends; recordings of snapshots are read by `read_recording`.
-pub fn run(args: &ReplayArgs, read_recording: ReadRecording) -> Result<()> {
+/// Reads, then sends.
+pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     let sources = args
         .paths
         .iter()
-        .map(|path| open(path, read_recording))
+        .map(|path| open(path))
         .collect::<Result<Vec<_>>>()?;
     let has_heat = sources.iter().any(|source| matches!(source, Source::Heat(_)));
     if has_heat && args.service.is_none() {
@@ -111,7 +111,7 @@ pub fn run(args: &ReplayArgs, read_recording: ReadRecording) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").context("the summary cannot be printed")
 }
 
-fn open(path: &Path, read_recording: ReadRecording) -> Result<Source> {
+fn open(path: &Path) -> Result<Source> {
     if let Some(heat) = open_heat(path)? {
         return Ok(Source::Heat(heat));
     }
@@ -158,7 +158,7 @@ impl Plan {
             server: args.server.clone().unwrap_or_default(),
             ca_file: args.ca_file.clone(),
             allow_http: false,
-            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            agent_version: crate::VERSION.to_owned(),
             timeout: Duration::from_secs(60),
         })?;
         let credential = obtain_credential(args, &client, &self.host)?;
@@ -313,9 +313,7 @@ impl Plan {
             delivered,
         }
     }
-}
 
-impl Plan {
     fn summary_of_kit(&self, path: &Path, kit: &FieldKit) -> RecordingSummary {
         let manifest = &kit.manifest;
         RecordingSummary {

@@ -7,8 +7,8 @@ use tierscope_sample::inventory::Inventory;
 use tierscope_upload::{Client, PlanAnswer};
 use tierscope_wire::{Content, Header, Origin, Sealed, Sealer, WireError};
 
-use crate::simulated::seeds::mix;
-use crate::simulated::twin::{MINUTE_NS, TwinHost};
+use crate::seeds::mix;
+use crate::twin::{MINUTE_NS, TwinHost};
 
 /// The simulated hosts have been up for a week when their history begins.
 const UPTIME_MINUTES: i64 = 7 * 24 * 60;

@@ -65,7 +65,7 @@ impl<'a> Delivery<'a> {
             stream_id: self.stream_id,
             seq: self.next_seq,
             boot_id: boot_id.to_owned(),
-            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            agent_version: crate::VERSION.to_owned(),
             origin: Origin::Import,
             sealed_wall_ns: wall_ns(),
             // The recorded kernel's clock does not run here.

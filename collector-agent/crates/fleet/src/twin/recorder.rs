@@ -110,7 +110,7 @@ impl TruthRecorder {
         Some(truth)
     }
 
-    /// Writes it as `tierscope-twin` does.
+    /// Writes it as `tierscope-fleet truth` does.
     pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
         let truth = self.truth().context("no host of the twin has begun")?;
         let file = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;

@@ -17,7 +17,7 @@ use tierscope_twin::kind::{Kind, Place};
 use tierscope_twin::laws::{HeatLaw, Laws, MemoryLaw};
 use tierscope_twin::population::Population;
 
-use crate::simulated::seeds::mix;
+use crate::seeds::mix;
 
 /// Nanoseconds of a minute: the length of an interval.
 pub(crate) const MINUTE_NS: i64 = 60_000_000_000;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use tierscope_upload::{Client, Enrolment, Settings};
 
-use crate::simulated::host::SimHost;
+use crate::host::SimHost;
 
 /// Buys a credential for every host, over several connections.
 pub(crate) fn enrol(

@@ -1,17 +1,17 @@
-//! `tierscope-twin`: writes the truth of a simulated fleet.
+//! Writes the truth of a simulated fleet that is sent nowhere.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::Parser;
+use clap::Args;
 use tierscope_twin::fleet;
 use tierscope_twin::laws::Laws;
 
-/// A simulated fleet whose truth is known.
-#[derive(Debug, Parser)]
-struct Arguments {
+/// Writes what the hosts of the twin were and did; sends nothing.
+#[derive(Debug, Args)]
+pub(crate) struct TruthArgs {
     /// Laws of the fleet (TOML); those that come with the program if left out.
     #[arg(long)]
     laws: Option<PathBuf>,
@@ -44,8 +44,8 @@ struct Arguments {
     effects: bool,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+/// Runs the fleet, and writes its truth.
+pub(crate) fn run(arguments: &TruthArgs) -> anyhow::Result<()> {
     let mut laws = Laws::load(arguments.laws.as_deref())?;
     laws.add_workloads(&arguments.workload)?;
     if let Some(prefix) = &arguments.hosts {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::simulated::host::SimHost;
+use crate::host::SimHost;
 
 /// Between two writes of the file.
 const WRITE_EVERY: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use anyhow::bail;
 use tierscope_upload::{Backoff, Client, Outcome};
 use tierscope_wire::Sealed;
 
-use crate::simulated::stage::Stage;
+use crate::stage::Stage;
 
 /// A service that cannot take a batch for this long is down.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -24,9 +24,6 @@ pub(crate) fn send(stage: &Stage, client: &Client, credential: &str, sealed: &Se
         let (after, cause) = match outcome {
             Outcome::Accepted(receipt) | Outcome::Duplicate(receipt) => {
                 stage.report.count_batch(sealed, &receipt);
-                if let Some(note_delivery) = &stage.note_delivery {
-                    note_delivery();
-                }
                 return Ok(());
             }
             Outcome::Rejected(problem) | Outcome::UnknownLayout(problem) | Outcome::Held(problem) => {

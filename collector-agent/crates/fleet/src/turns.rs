@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use tierscope_upload::Client;
 
-use crate::simulated::host::SimHost;
-use crate::simulated::progress::Progress;
-use crate::simulated::stage::Stage;
-use crate::simulated::{seeds, sender};
+use crate::host::SimHost;
+use crate::progress::Progress;
+use crate::stage::Stage;
+use crate::{seeds, sender};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// A connection without work looks again after this.

@@ -8,7 +8,7 @@ use tierscope_twin::host::{Host, HostInterval, ServiceInterval};
 use tierscope_twin::pressure::Pressure;
 use tierscope_wire::Layout;
 
-use crate::simulated::twin::work::Work;
+use crate::twin::work::Work;
 
 /// Ticks per second of `/proc/stat`.
 const USER_HZ: f64 = 100.0;

@@ -28,7 +28,7 @@ use panel::Panels;
 use recorder::Teller;
 use work::Work;
 
-use crate::simulated::seeds::mix;
+use crate::seeds::mix;
 
 pub(crate) use panel::{MINUTE_NS, View};
 pub(crate) use recorder::TruthRecorder;
