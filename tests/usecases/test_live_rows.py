@@ -37,7 +37,6 @@ from tierscope.storage.counters.rows import find_after, find_before, layouts_in,
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.heat.fleet import read_samples
 from tierscope.storage.heat.rows import count_rows, read_rows
-from tierscope.storage.heat.sampled_pages import read_sampled_pages
 from tierscope.storage.heat.sums import read_loads, read_loads_by_tier, read_overlaps
 from tierscope.storage.ledger.rows import recorded_seconds
 from tierscope.storage.promql.heat import list_heat_groups
@@ -254,8 +253,7 @@ def answers(session: ReadSession, host_id: int, boots: dict[int, str], start: da
         for method in {row.method for row in heat}:
             folded = fold_rows(host_id, [row for row in heat if row.method == method])
             assert folded is not None
-            seen = read_sampled_pages(session, service_id, [host_id], method, lo, hi)[host_id]
-            assert repr(seen) == repr(SampledPages.of_series(folded)), "as the whole rows say"
+            found += [repr(SampledPages.of_series(folded))]
         if not sums:
             continue
         found += [count_rows(session, service_id, lo, hi, [host_id])]

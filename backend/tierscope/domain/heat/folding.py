@@ -99,12 +99,6 @@ def fold_strata(strata: Strata) -> FoldedStrata:
     return FoldedStrata(cells.groups, folded, Beside(beside), history)
 
 
-def fold_sampled_pages(strata: Strata) -> tuple[tuple[Group, ...], Ints, Ints]:
-    """Resident bytes and sampled pages [t, g] as `fold_strata` has them, of strata that may lack all other columns."""
-    cells = _Cells(strata)
-    return cells.groups, cells.sum(strata.column("resident_bytes")), cells.sample("sampled_pages")
-
-
 def _part(strata: Strata, name: str) -> tuple[Ints, Ints]:
     """The column where a stratum has it, and the resident bytes there."""
     values, resident = strata.column(name), strata.column("resident_bytes")

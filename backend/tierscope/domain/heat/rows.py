@@ -1,8 +1,8 @@
 """Heat as it arrives, one row per interval of a service on a host, and its series by kind, tier and page size."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -115,31 +115,14 @@ def fold_rows(host_id: int, rows: Sequence[HeatRow]) -> HeatSeries | None:
     rows = sorted({row.end_us: row for row in rows}.values(), key=lambda row: row.end_us)
     if not rows:
         return None
-    strata = join_strata(rows, WIDTHS, bits_per_interval=max(row.bits_per_interval for row in rows))
-    return make_series(host_id, rows[0].method, np.array([row.end_us for row in rows], np.int64), fold_strata(strata))
-
-
-class StrataRow(Protocol):
-    """One interval with some columns of its n strata, each by the name that the contract has."""
-
-    @property
-    def kinds(self) -> Ints:
-        """Numbers of the page kinds [n]."""
-
-    @property
-    def tiers(self) -> tuple[str, ...]:
-        """Tiers; empty where not known."""
-
-
-def join_strata(rows: Sequence[StrataRow], names: Collection[str], *, bits_per_interval: int) -> Strata:
-    """These columns of intervals in order of time, one at least. Where a row lacks one, what stands for that."""
-    return Strata(
+    strata = Strata(
         n_intervals=len(rows),
         interval=np.repeat(np.arange(len(rows)), [len(row.kinds) for row in rows]),
         tiers=[tier for row in rows for tier in row.tiers],
-        columns={name: np.concatenate([_column(row, name) for row in rows]) for name in names},
-        bits_per_interval=bits_per_interval,
+        columns={name: np.concatenate([_column(row, name) for row in rows]) for name in WIDTHS},
+        bits_per_interval=max(row.bits_per_interval for row in rows),
     )
+    return make_series(host_id, rows[0].method, np.array([row.end_us for row in rows], np.int64), fold_strata(strata))
 
 
 def make_series(host_id: int, method: Method, ends_us: Ints, found: FoldedStrata) -> HeatSeries:
@@ -158,7 +141,7 @@ def make_series(host_id: int, method: Method, ends_us: Ints, found: FoldedStrata
     )
 
 
-def _column(row: StrataRow, name: str) -> Ints:
+def _column(row: HeatRow, name: str) -> Ints:
     values: Ints | None = getattr(row, name)
     return np.full(len(row.kinds) * WIDTHS[name], MISSING[name], np.int64) if values is None else values
 

@@ -6,27 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tierscope.domain.heat.folding import fold_sampled_pages
-from tierscope.domain.heat.rows import KINDS, HeatSeries, join_strata
+from tierscope.domain.heat.rows import HeatSeries
 
 Ints = npt.NDArray[np.int64]
-
-COLUMNS = ("kinds", "page_sizes", "resident_bytes", "sampled_pages")
-"""Columns of stored intervals that tell it, beside tiers."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledRow:
-    """One interval of a service on a host, n strata: page kinds, page sizes, tiers, resident bytes, sampled pages.
-
-    `sampled_pages` None where every resident page was looked at.
-    """
-
-    kinds: Ints
-    page_sizes: Ints
-    tiers: tuple[str, ...]
-    resident_bytes: Ints
-    sampled_pages: Ints | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +32,6 @@ class SampledPages:
             series.beside["sampled_pages"].sum(axis=0),
             np.asarray(series.folded.resident.any(axis=0)),
         )
-
-    @classmethod
-    def of_rows(cls, rows: Mapping[int, SampledRow]) -> "SampledPages":
-        """Of single intervals by their end, one at least: what `fold_rows` makes of them."""
-        some = [rows[end_us] for end_us in sorted(rows)]
-        groups, resident, sampled = fold_sampled_pages(join_strata(some, COLUMNS, bits_per_interval=1))
-        kinds = tuple(KINDS[kind] for kind, _, _ in groups)
-        return cls(len(some), kinds, sampled.sum(axis=0), np.asarray(resident.any(axis=0)))
 
 
 def count_pages(hosts: Iterable[SampledPages]) -> Mapping[str, float]:

@@ -17,7 +17,6 @@ from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PAGE_KINDS, Heat
 from tierscope.domain.heat.sampled_pages import SampledPages, count_pages
 from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
-from tierscope.storage.heat.sampled_pages import read_sampled_pages
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
@@ -29,7 +28,7 @@ from tierscope.usecases.curve.reuse_intervals import (
 )
 from tierscope.usecases.curve.sources import spread_hosts
 from tierscope.usecases.heat.figures import Evidence
-from tierscope.usecases.heat.sources import plan_intervals, read_heat
+from tierscope.usecases.heat.sources import read_heat
 
 Clock = Literal["last_access", "turned_cold"]
 Kind = Literal["all"] | PageKind
@@ -123,10 +122,6 @@ class RevisitReads:
         self, session: ReadSession, service_id: int, host_ids: Sequence[int], method: Method, window: Window
     ) -> "_Seen":
         now = self._context.clock()
-        if not method.is_sampler and plan_intervals(session, service_id, host_ids, window, now=now).enough:
-            # Of single intervals all other columns are many times as much.
-            found = read_sampled_pages(session, service_id, host_ids, method, window.start, window.end)
-            return _Seen(1.0, None, count_pages(found.values()))
         heat = read_heat(session, service_id, host_ids, window, now=now).get(method, {})
         pages = count_pages(map(SampledPages.of_series, heat.values()))
         if not method.is_sampler:
