@@ -16,6 +16,8 @@ FAST_TIERS = frozenset({"dram", "hbm"})
 _GPU = "gpu"
 _PLANS_KEPT = 20_000
 """A layout has one for each scope, and a fleet a layout for each set of services that share a host."""
+_WHOLE_PLANS_KEPT = 2_000
+"""Of the hosts and services that people look at: each keeps the names of a window's counters."""
 _BALANCING = "kernel/numa_balancing"
 _PROMOTE_LIMIT = "kernel/numa_balancing_promote_rate_limit_MBps"
 _DEMOTION = "mm/numa/demotion_enabled"
@@ -41,7 +43,7 @@ class Machine:
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
-        return _plan(keys, self.tiers, self.page_bytes, scope, self.senders)
+        return _plan(tuple(keys), self.tiers, self.page_bytes, scope, self.senders)
 
     def pick(self, keys: tuple[str, ...], scope: str | None = None) -> PickedPlan:
         """The same over the places that it needs: one plan for all hosts whose kernels count alike."""
@@ -79,8 +81,9 @@ class Machine:
         )
 
 
+@lru_cache(maxsize=_WHOLE_PLANS_KEPT)
 def _plan(
-    keys: Sequence[str], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
+    keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
 ) -> Plan:
     if scope is None:
         return plan_host(keys, tiers, page_bytes=page_bytes, senders=senders)
