@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -44,6 +45,8 @@ Stretch = tuple[datetime, datetime]
 ZSTD_LEVEL = 3
 _BLOCK = timedelta(minutes=10)
 """Of a pack."""
+
+_STRATA_KEPT = 4096
 
 _LIVE = tuple(column.name for column in heat_live.columns if column.name != "service_id")
 LIVE_COLUMNS = ", ".join(_LIVE)
@@ -201,19 +204,32 @@ def live_row(row: Sequence[bytes | None]) -> HeatRow:
         else parse_int8_array(cells[column.name])
         for column in HEAT_COLUMNS
     }
+    groups, kinds, page_sizes, tiers = _read_strata(
+        *(cells[name] for name in ("groups", "kinds", "page_sizes", "tiers"))
+    )
     return HeatRow(
         end_us=parse_us(cells["ts"]),
         boottime_ns=parse_int(cells["boottime_ns"]),
         method=_read_method(cells),
-        groups=tuple(parse_text_array(cells["groups"])),
-        kinds=np.array(parse_small_array(cells["kinds"]), np.int64),
-        page_sizes=np.array(parse_small_array(cells["page_sizes"]), np.int64),
-        tiers=tuple(parse_text_array(cells["tiers"])),
+        groups=groups,
+        kinds=kinds,
+        page_sizes=page_sizes,
+        tiers=tiers,
         period_events=parse_float(cells["period_events"]),
         duty_ratio=parse_float(cells["duty_ratio"]),
         bits_per_interval=parse_int(cells["bits_per_interval"]) or 1,
         **columns,  # type: ignore[arg-type]  # None for those alone that may be
     )
+
+
+@lru_cache(maxsize=_STRATA_KEPT)
+def _read_strata(
+    groups: bytes | None, kinds: bytes | None, page_sizes: bytes | None, tiers: bytes | None
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[str, ...]]:
+    """What the strata of a row are: a service has the same ones for hours."""
+    kind, size = (np.array(parse_small_array(cell), np.int64) for cell in (kinds, page_sizes))
+    kind.flags.writeable = size.flags.writeable = False
+    return tuple(parse_text_array(groups)), kind, size, tuple(parse_text_array(tiers))
 
 
 def replace_packs(
