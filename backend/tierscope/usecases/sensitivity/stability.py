@@ -250,13 +250,13 @@ def _warm_up(shares: Floats, grid: Grid) -> WarmUpEnd:
 def _hot_set(overlaps: Sequence[Overlap], window: Window, span: Window) -> tuple[HotSetOverlap, ...]:
     method = _most_used(overlaps)
     interval_s = 60.0 if method is None else method.interval_ns / 1e9
+    by_lag: dict[int, dict[int, list[float]]] = {lag: {} for lag in LAGS}
+    for overlap in overlaps:
+        value = stability.jaccard(overlap.intersection_bytes, overlap.union_bytes)
+        if overlap.method == method and value is not None:
+            by_lag[overlap.lag_intervals].setdefault(overlap.host_id, []).append(value)
     found = []
-    for lag in LAGS:
-        by_host: dict[int, list[float]] = {}
-        for overlap in overlaps:
-            value = stability.jaccard(overlap.intersection_bytes, overlap.union_bytes)
-            if overlap.method == method and overlap.lag_intervals == lag and value is not None:
-                by_host.setdefault(overlap.host_id, []).append(value)
+    for lag, by_host in by_lag.items():
         figure = _jaccard_figure(by_host, method, window if not by_host else span)
         state = None if figure.value is None else stability.name_overlap(figure.value)
         found.append(HotSetOverlap(lag * interval_s / 60.0, figure, state))
