@@ -92,7 +92,7 @@ CASES = {
     "F5": (BOUND, {HOT_THRESHOLD: "500"}),
     "F6": (with_flows(HEALTHY, hint_fault_cpu_ratio=0.03), {SCAN_PERIOD_MIN: "2000", SCAN_SIZE: "128"}),
     "F7": (with_heat(HEALTHY, density_anon=2.0, density_file=0.3, file_share_of_dram=0.4), {}),
-    "F8": (with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2), {SWAPPINESS: "100"}),
+    "F8": (with_heat(HEALTHY, cold_anon_share=0.6, cold_file_share=0.2, hot_anon_share=0.3), {SWAPPINESS: "100"}),
     "F9": (
         with_heat(HEALTHY, bound=MemoryBound("bandwidth", "good", "DRAM runs at 95%")),
         {f"{INTERLEAVE}/node0": "4"},
@@ -210,6 +210,12 @@ def test_demotion_against_swapping_comes_without_promotion_that_would_exchange_h
     assert [change.path for change in advise(swapping).advice[0].changes] == [DEMOTION]
     fits = with_heat(swapping, cold_in_dram_bytes=90 * GIB, served_best=0.95)
     assert [change.path for change in advise(fits).advice[0].changes] == [DEMOTION, NUMA_BALANCING]
+
+
+def test_which_kind_is_demoted_first_is_no_matter_where_nothing_is_demoted() -> None:
+    facts, _ = CASES["F8"]
+    assert advise(with_flows(facts, demoted_pages_per_s=100.0)).advice == ()
+    assert advise(with_flows(facts, demoted_pages_per_s=1000.0)).advice[0].rule == "F8"
 
 
 def test_files_hold_each_change_in_its_place() -> None:

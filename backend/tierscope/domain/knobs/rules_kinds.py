@@ -1,6 +1,7 @@
 """Rules on kinds of pages and on bandwidth: file cache, swappiness, interleave."""
 
 from tierscope.domain._generated.advice import CHARTERS
+from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, INTERLEAVE_AUTO, SWAPPINESS, Facts
 from tierscope.domain.knobs.rules_placement import FILE_ONLY
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
@@ -18,6 +19,8 @@ REFAULT_PAGES_PER_S_PER_GIB = 20.0
 """File refaults from which the cache thrashes, per GiB of DRAM: a twentieth of a GiB is read again in ten minutes."""
 LOPSIDED = 0.10
 """Refaults of one kind below this share of the other's are next to none."""
+TEN_MINUTES, STILL = 600.0, 0.002
+"""Demotion in ten minutes over DRAM below which next to nothing moves, as in verdicts [A]."""
 GIB = float(1 << 30)
 
 
@@ -57,6 +60,8 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
     if current <= FILE_ONLY and host.dram_is_full and host.slow_has_room:
         found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", float(current), "setting")
         return _swap_advice(current, SWAPPINESS_DEFAULT, (found,), "anon refaults may rise")
+    if heat.hot_anon_share is not None and _is_still(facts):
+        return None
     if heat.cold_anon_share is not None and heat.cold_file_share is not None:
         lead = heat.cold_anon_share - heat.cold_file_share
         if lead > COLD_GAP and current < SWAPPINESS_UP:
@@ -70,6 +75,12 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
             return _lower(current, (Evidence("anon memory that is hot", heat.hot_anon_share, "share"),))
         return None
     return _by_refaults(facts, current)
+
+
+def _is_still(facts: Facts) -> bool:
+    """Whether next to nothing is demoted: which kind would go first then decides nothing."""
+    demoted = bytes_of(facts.flows.demoted_pages_per_s, facts.host.page_bytes)
+    return demoted is not None and demoted * TEN_MINUTES < STILL * (facts.host.dram_bytes or 0.0)
 
 
 def _by_refaults(facts: Facts, current: int) -> Advice | Unknown | None:
