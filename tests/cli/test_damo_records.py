@@ -115,6 +115,8 @@ def test_a_page_trace_becomes_a_record_of_which_damo_reports_the_pages_accessed(
 def test_an_exported_record_holds_what_was_read(tmp_path: Path) -> None:
     source = RECORDS / "r3-redis-1gib.data"
     assert call("export-damo", source, tmp_path / "again.json", "--text").status == 0
+    text = (tmp_path / "again.json").read_text()
+    assert all(json.dumps(one) in text for one in json.loads(text)[0]["snapshots"])
     first, again = analyze(source), analyze(tmp_path / "again.json")
     assert first["targets"] == again["targets"]
 

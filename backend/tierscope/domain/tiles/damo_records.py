@@ -161,9 +161,10 @@ def _tile_snapshots(
     start, size = place_rows(rows), np.array([row[3] for row in rows], np.int64)
     order = np.argsort(start, kind="stable")
     start, size = start[order], size[order]
+    checks = _checks(np.arange(256, dtype=np.uint8), scale, full)
     before, age, last_us = np.full(len(rows), -1, np.int64), np.zeros(len(rows), np.int64), None
     for end_us, body in columns:
-        now = _checks(np.frombuffer(body, np.uint8)[order], scale, full)
+        now = checks[np.frombuffer(body, np.uint8)[order]]
         follows = last_us is not None and end_us - last_us <= 1.5 * interval_ns / 1000
         age = np.where((now == before) & follows, age + 1, 0)
         before, last_us = now, end_us

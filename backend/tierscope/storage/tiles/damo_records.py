@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HEAD_BYTES = 4096
 MAX_REGIONS = 4_000_000
 """As many as the reader takes."""
+ZLIB_LEVEL = 1
+"""A sixth larger than at the usual level, in a third of the time."""
 
 
 def _core() -> ModuleType:
@@ -122,7 +124,7 @@ def write_damo_records(records: Iterable[Record], file: IO[bytes], *, compressed
     Raises:
         ValueError: they have more than `MAX_REGIONS` regions.
     """
-    packer = zlib.compressobj() if compressed else None
+    packer = zlib.compressobj(ZLIB_LEVEL) if compressed else None
     regions = 0
 
     def write(text: str) -> None:
@@ -137,7 +139,7 @@ def write_damo_records(records: Iterable[Record], file: IO[bytes], *, compressed
             regions += len(snapshot.regions.start)
             if regions > MAX_REGIONS:
                 raise ValueError(f"the record would have more than {MAX_REGIONS:,} regions")
-            write(("," if number else "") + json.dumps(_snapshot(snapshot)))
+            write(("," if number else "") + _snapshot(snapshot))
         write("]}")
     write("]\n")
     if packer is not None:
@@ -160,20 +162,17 @@ def _head(record: Record) -> dict[str, Any]:
     }
 
 
-def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot(snapshot: Snapshot) -> str:
+    """A snapshot as `json.dumps` would write it. Regions are many: to make objects of them first takes four times."""
     found = snapshot.regions
-    columns = (found.start.tolist(), found.end.tolist(), found.accesses.tolist(), found.age.tolist())
-    return {
-        "start_time": str(snapshot.start_ns),
-        "end_time": str(snapshot.end_ns),
-        "regions": [
-            {
-                "start": str(start),
-                "end": str(end),
-                "nr_accesses": {"samples": accesses, "percent": None},
-                "age": {"usec": None, "aggr_intervals": None if age == NOT_RECORDED else str(age)},
-            }
-            for start, end, accesses, age in zip(*columns, strict=True)
-        ],
-        "total_bytes": str(int((found.end - found.start).sum())),
-    }
+    ages = ["null" if age == NOT_RECORDED else f'"{age}"' for age in found.age.tolist()]
+    columns = (found.start.tolist(), found.end.tolist(), found.accesses.tolist(), ages)
+    regions = ", ".join(
+        f'{{"start": "{start}", "end": "{end}", "nr_accesses": {{"samples": {accesses}, "percent": null}},'
+        f' "age": {{"usec": null, "aggr_intervals": {age}}}}}'
+        for start, end, accesses, age in zip(*columns, strict=True)
+    )
+    return (
+        f'{{"start_time": "{snapshot.start_ns}", "end_time": "{snapshot.end_ns}", "regions": [{regions}],'
+        f' "total_bytes": "{int((found.end - found.start).sum())}"}}'
+    )
