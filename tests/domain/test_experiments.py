@@ -14,7 +14,6 @@ from tierscope.domain.experiments import (
     HostSeries,
     adjust_for_many,
     detectable_effect,
-    difference_in_differences,
     early_significance,
     host_means,
     hosts_per_arm,
@@ -41,7 +40,7 @@ def arm(hosts: int, *, shift: float, seed: int) -> Arm:
 def test_the_worked_examples() -> None:
     treated = Arm(np.array([99.0, 101.0]), np.array([102.0, 104.0]))
     control = Arm(np.array([100.0, 100.0]), np.array([101.0, 101.0]))
-    assert difference_in_differences(treated, control) == pytest.approx(2)
+    assert measure_effect(treated, control).value == pytest.approx(2)
     adjusted = adjust_for_many({"a": 0.001, "b": 0.01, "c": 0.03, "d": 0.2})
     assert list(adjusted.values()) == pytest.approx([0.004, 0.02, 0.04, 0.2])
     assert hosts_per_arm(0.02, 0.01) == 63

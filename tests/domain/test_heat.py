@@ -18,7 +18,6 @@ from tierscope.domain.heat import (
     make_rule,
     order_statistic_interval,
     valid_run,
-    wilson_interval,
 )
 from tierscope.domain.heat.classes import class_shares
 
@@ -123,11 +122,6 @@ def test_classes_share_out_exactly_the_resident_bytes(
     assert classes.value[0].sum() == histogram.resident[0]
     assert (classes.lo <= classes.value).all()
     assert (classes.value <= classes.hi).all()
-
-
-def test_wilson_interval_of_worked_example() -> None:
-    assert [round(x, 6) for x in wilson_interval(30, 100)] == [0.218949, 0.395849]
-    assert [round(x, 6) for x in wilson_interval(3, 20)] == [0.052369, 0.360419]
 
 
 def test_fleet_ratio_weighs_by_capacity() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tierscope.domain.heat import wilson_interval
+from tierscope.domain.heat.aggregate import wilson_bounds
 from tierscope.domain.heat.beside import combine_sampled
 from tierscope.domain.heat.classes import ClassBytes
 from tierscope.domain.heat.panel import find_margins, join_margins, widen
@@ -21,7 +21,8 @@ def classes_of(hot: float, resident: float) -> ClassBytes:
 
 @pytest.mark.parametrize(("hits", "checks", "lo", "hi"), [(30, 100, 0.218949, 0.395849), (3, 20, 0.052369, 0.360419)])
 def test_one_stratum_has_the_worked_interval(hits: int, checks: int, lo: float, hi: float) -> None:
-    assert np.round(wilson_interval(hits, checks), 6).tolist() == [lo, hi]
+    bounds = wilson_bounds(np.array([hits / checks]), np.array([float(checks)]))
+    assert np.round(bounds, 6).ravel().tolist() == [lo, hi]
     resident = 1000.0 * PAGE
     classes = classes_of(resident * hits / checks, resident)
     margins = find_margins(classes, np.array([resident]), np.array([float(checks)]))

@@ -23,18 +23,15 @@ from tierscope.domain.slowdown import (
     LoadedLatency,
     Point,
     ShareOnSlow,
-    Tier,
     balanced_share,
     bandwidth_loss,
-    best_share,
     deliverable,
-    equal_latency_share,
     gain_bound,
     interleave_weights,
     physical_loss,
     predict_point,
-    updated,
 )
+from tierscope.domain.slowdown.loss import Posterior, odds_of
 
 GIVEN = dict(zip([share for _, share in RATIOS], [0.005, 0.015, 0.04, 0.10, 0.25, 0.50], strict=True))
 
@@ -50,13 +47,20 @@ def test_the_physical_form_of_the_worked_example() -> None:
     assert round(physical_loss(0.2, 0.1, 2.2), 6) == 0.023438
 
 
+def updated(prior: Posterior, point: Point) -> Posterior:
+    """The conjugate normal posterior of ln a: the point is ln(o / h^b) with its own variance."""
+    precision = 1.0 / prior.variance + 1.0 / point.variance
+    seen = math.log(odds_of(point.loss) / point.share_on_cxl**prior.exponent)
+    weighted = prior.mean_ln_a / prior.variance + seen / point.variance
+    return replace(prior, mean_ln_a=weighted / precision, variance=1.0 / precision)
+
+
 def test_one_ab_test_updates_the_belief() -> None:
     error = math.sqrt(0.09) * 0.015 * 0.985
-    belief = updated(PRIOR, [Point(0.25, 0.015, error)])
+    belief = updated(PRIOR, Point(0.25, 0.015, error))
     assert round(belief.mean_ln_a, 6) == -2.036059
     assert round(math.exp(belief.mean_ln_a), 6) == 0.130542
     assert round(belief.variance, 6) == 0.081350
-    assert updated(PRIOR, [Point(0.25, -0.01, 0.01)]) == PRIOR
 
 
 def test_latency_scales_the_extra_time() -> None:
@@ -79,19 +83,9 @@ def test_bandwidth_of_the_worked_examples() -> None:
     assert interleave_weights(balanced_share(200, 50)) == (4, 1)
     assert interleave_weights(balanced_share(300, 36)) == (8, 1)
     assert interleave_weights(0.005) is None
-    assert best_share((0, 0.1, 0.2, 0.3), 200, 50) == 0.2
 
 
-def test_both_tiers_have_the_same_latency_where_they_share_the_demand() -> None:
-    dram = Tier(200, LoadedLatency.default(100))
-    cxl = Tier(50, LoadedLatency.default(110))
-    share = equal_latency_share(dram, cxl, 170)
-    assert share is not None
-    assert dram.loaded_latency.at((1 - share) * 170 / 200) == pytest.approx(
-        cxl.loaded_latency.at(share * 170 / 50), rel=1e-6
-    )
-    assert equal_latency_share(dram, Tier(50, LoadedLatency.default(400)), 100) == 0.0
-    assert equal_latency_share(dram, cxl, 300) is None
+def test_a_measured_latency_is_interpolated() -> None:
     assert LoadedLatency.measured([(0.9, 300), (0.1, 100)]).at(0.5) == pytest.approx(200)
 
 
@@ -214,7 +208,7 @@ def test_less_dram_never_looks_better(served: list[float]) -> None:
 def test_at_a_measured_share_a_point_does_what_the_conjugate_update_does() -> None:
     point = Point(0.25, 0.015, math.sqrt(0.09) * 0.015 * 0.985)
     line = replace(PRIOR, variance=LEVEL_SD**2)
-    conjugate, here = updated(line, [point]), replace(Belief.of(PRIOR, [point]), exponents=(1.5,)).at(0.25)
+    conjugate, here = updated(line, point), replace(Belief.of(PRIOR, [point]), exponents=(1.5,)).at(0.25)
     assert here.mean_ln_a == pytest.approx(conjugate.mean_ln_a, abs=2e-3)
     assert here.variance == pytest.approx(conjugate.variance, abs=1e-3)
     assert Belief.of(PRIOR, [Point(0.25, -0.01, 0.01)]) == Belief(PRIOR)

@@ -1,5 +1,7 @@
 """Revisit: the worked examples of the method, and what holds for any gaps."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,12 +14,18 @@ from tierscope.domain.curve.reaccess import (
     Gaps,
     cold_start,
     detection,
-    from_lists,
     host_band,
     publishable_from,
     reaccess_curve,
     sampled_band,
 )
+
+
+def from_lists(closed: Sequence[int], freed: Sequence[int] = (), censored: Sequence[int] = ()) -> Gaps:
+    """Single gaps of weight 1, by length."""
+    return Gaps(
+        *(np.bincount(lengths, minlength=LENGTHS + 1)[1:].astype(float) for lengths in (closed, freed, censored))
+    )
 
 
 def at(lags: list[int], values: np.ndarray) -> list[float]:

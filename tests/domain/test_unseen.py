@@ -8,7 +8,7 @@ import pytest
 from fixtures.draws import drawn
 from fixtures.elsewhere import long
 from fixtures.page_traces import TRACES
-from tierscope.domain.curve.sampled_traces import fold_sampled, sum_windows
+from fixtures.sampled_traces import fold_sampled, sum_windows
 from tierscope.domain.heat.unseen import (
     CLAIMS,
     PageCounts,

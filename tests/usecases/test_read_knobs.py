@@ -12,6 +12,7 @@ from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, RATE_LIMIT, SWAPPINESS, ZONE_RECLAIM
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.knobs.answers import first_of
 from tierscope.usecases.knobs.groups import compare
 from tierscope.usecases.knobs.reads import HostKnobAdvice, KnobReads
 from tierscope.wire._generated import batch_pb2, heat_pb2
@@ -93,7 +94,7 @@ def test_a_stored_recording_gets_the_advice_of_the_recording(database: Database)
     now = send(database, "04-pingpong", host)
     view = read(database, host.id, now)
     assert view.verdict == "futile_ping_pong"
-    first = view.first_advice
+    first = first_of(view.advice)
     assert first is not None
     # A snapshot a minute, where there was one every few seconds: moves are too slow for the smallest limit.
     assert (first.rule, first.changes, first.files.sysctl) == ("F4", (), None)
@@ -134,7 +135,7 @@ def test_a_healthy_host_gets_none_and_hears_why(database: Database) -> None:
     now = send(database, "03-tiering-steady", host)
     view = read(database, host.id, now)
     assert view.advice == ()
-    assert view.first_advice is None
+    assert first_of(view.advice) is None
     assert view.nothing_to_do is not None
     assert view.nothing_to_do.rule == "F12"
 
@@ -178,14 +179,14 @@ def test_heat_leads_and_says_how_far_promotion_can_get(database: Database) -> No
     assert cold_in_dram.value == pytest.approx(100 * MIB - 4096 - 2 * 4096)
     assert cold_in_dram.interval is not None
     assert cold_in_dram.interval.hi == pytest.approx(100 * MIB)
-    first = view.first_advice
+    first = first_of(view.advice)
     assert first is not None
     assert (first.rule, [change.proposed for change in first.changes]) == ("F1", ["2"])
     effect = first.effect_figure
     assert effect is not None
     assert effect.interval is not None
     assert (effect.value, effect.interval.lo, effect.interval.hi) == (0.5, 0.0, 1.0)
-    short = read(database, host.id, now, from_="-20m").first_advice
+    short = first_of(read(database, host.id, now, from_="-20m").advice)
     assert short is None or short.effect_figure is None, "twenty minutes of heat are too few to stand on"
 
 

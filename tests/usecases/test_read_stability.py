@@ -8,12 +8,12 @@ import pytest
 
 from factories import batches
 from factories.derived import drain
+from factories.heat_packs import read_packs
 from factories.installations import enrol, store
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import NotFound
 from tierscope.core.settings import Settings
-from tierscope.storage.heat.rows import read_packs
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.sensitivity.stability import Stability, StabilityReads
 from tierscope.wire._generated import heat_pb2

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.derived import day_before, drain, dump, internal_id, marks, to_ns
+from factories.heat_packs import read_packs
 from factories.installations import Enrolled, enrol, store
 from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.database import Database, WriteTransaction
@@ -20,7 +21,7 @@ from tierscope.domain.heat.rows import HeatRow, HeatSeries, fold_rows
 from tierscope.domain.heat.source import SeriesSource
 from tierscope.domain.tiles.levels import LEVEL_INTERVALS, NOT_COLLECTED, Scale, merge
 from tierscope.storage.base.dirty_buckets import append
-from tierscope.storage.heat.rows import RollupTable, read_packs, read_rollups, read_rows
+from tierscope.storage.heat.rows import RollupTable, read_rollups, read_rows
 from tierscope.storage.tiles.rows import StoredTile, read_tiles
 from tierscope.usecases.heat.sources import read_heat
 from tierscope.usecases.rebuild import drain as drains

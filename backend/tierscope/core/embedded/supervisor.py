@@ -115,11 +115,6 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
 
-    @property
-    def stopping(self) -> bool:
-        """Whether a signal asked to stop."""
-        return self._stop
-
     def request_stop(self) -> None:
         """Ask the loop to end after its present step."""
         self._stop = True

@@ -54,18 +54,6 @@ class Curve:
     method: str
 
 
-def from_lists(closed: Sequence[float], freed: Sequence[float] = (), censored: Sequence[float] = ()) -> Gaps:
-    """Group single gaps of weight 1 by length. Lengths must be 1..63."""
-
-    def grouped(lengths: Sequence[float]) -> Floats:
-        counts = np.bincount(np.asarray(lengths, dtype=np.int64), minlength=LENGTHS + 1)
-        if len(counts) > LENGTHS + 1 or counts[0]:
-            raise ValueError(f"gap lengths must be 1..{LENGTHS} intervals")
-        return counts[1:].astype(np.float64)
-
-    return Gaps(grouped(closed), grouped(freed), grouped(censored))
-
-
 def reaccess_curve(gaps: Gaps) -> Curve:
     """Cumulative incidence of re-access on grouped gaps, with unmaps as the competing ending (Aalen-Johansen).
 

@@ -3,7 +3,6 @@
 from tierscope.domain.experiments.effect import (
     Arm,
     Effect,
-    difference_in_differences,
     is_positive,
     measure_effect,
     measure_factor,
@@ -39,7 +38,6 @@ __all__ = [
     "adjust_for_many",
     "correlate",
     "detectable_effect",
-    "difference_in_differences",
     "early_significance",
     "host_means",
     "hosts_per_arm",

@@ -102,11 +102,6 @@ def no_less_than_nothing(effect: Effect, treated: Arm) -> Effect:
     return replace(effect, lo=max(effect.lo, -level)) if level > 0 and math.isfinite(effect.lo) else effect
 
 
-def difference_in_differences(treated: Arm, control: Arm) -> float:
-    """(T1 - T0) - (C1 - C0), on means over hosts."""
-    return float(treated.changes.mean() - control.changes.mean())
-
-
 def measure_effect(
     treated: Arm, control: Arm, *, adjusted: bool = False, seed: int = 0, covariate: Floats | None = None
 ) -> Effect:

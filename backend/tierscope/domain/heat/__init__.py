@@ -9,7 +9,6 @@ from tierscope.domain.heat.aggregate import (
     host_value,
     judge_enough,
     order_statistic_interval,
-    wilson_interval,
 )
 from tierscope.domain.heat.classes import (
     BUCKETS,
@@ -56,5 +55,4 @@ __all__ = [
     "make_rule",
     "order_statistic_interval",
     "valid_run",
-    "wilson_interval",
 ]

@@ -89,14 +89,6 @@ def _estimate(ordered: tuple[float, ...], seed: int) -> Estimate:
     return Estimate(middle, lo, hi, LEVEL)
 
 
-def wilson_interval(hits: int, checks: int, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson score interval of a share, for regions of which `hits` of `checks` samples were active."""
-    if checks < 1:
-        raise ValueError("an interval needs at least one check")
-    lo, hi = wilson_bounds(np.array([hits / checks]), np.array([float(checks)]), level)
-    return float(lo[0]), float(hi[0])
-
-
 def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Wilson score intervals of shares that were seen in `checks` (of a broadcasting shape, at least 1 each)."""
     from scipy import special  # noqa: PLC0415 - likewise

@@ -5,9 +5,7 @@ from tierscope.domain.slowdown.bandwidth import (
     Tier,
     balanced_share,
     bandwidth_loss,
-    best_share,
     deliverable,
-    equal_latency_share,
     gain_bound,
     interleave_weights,
 )
@@ -32,7 +30,6 @@ from tierscope.domain.slowdown.loss import (
     loss_of,
     odds_of,
     physical_loss,
-    updated,
 )
 from tierscope.domain.slowdown.pooled import LEVEL, pool_shares
 from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD, Belief, ShareOnSlow
@@ -61,10 +58,8 @@ __all__ = [
     "balanced_share",
     "bandwidth_loss",
     "believe",
-    "best_share",
     "deliverable",
     "device_presets",
-    "equal_latency_share",
     "gain_bound",
     "interleave_weights",
     "loss_of",
@@ -74,5 +69,4 @@ __all__ = [
     "predict_point",
     "read_devices",
     "scaling_sd",
-    "updated",
 ]

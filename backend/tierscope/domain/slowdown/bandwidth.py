@@ -10,7 +10,6 @@ DEFAULT_LOAD = ((0.0, 1.0), (0.6, 1.15), (0.8, 1.6), (0.95, 3.0))
 FIRST_WEIGHT_SUM = 20
 LAST_WEIGHT_SUM = 100
 WEIGHT_TOLERANCE = 0.01
-BISECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +61,6 @@ def deliverable(dram_gb_per_s: float, cxl_gb_per_s: float, share_on_cxl: float) 
     return 1.0 / max(share_on_cxl / cxl_gb_per_s, (1.0 - share_on_cxl) / dram_gb_per_s)
 
 
-def equal_latency_share(dram: Tier, cxl: Tier, demand_gb_per_s: float) -> float | None:
-    """Share of accesses on CXL at which both tiers have the same loaded latency (Colloid).
-
-    0 where DRAM under the whole demand is still faster than idle CXL; None where no share delivers the demand.
-    """
-
-    def latencies(share: float) -> tuple[float | None, float | None]:
-        on_dram = dram.loaded_latency.at((1.0 - share) * demand_gb_per_s / dram.bandwidth_gb_per_s)
-        return on_dram, cxl.loaded_latency.at(share * demand_gb_per_s / cxl.bandwidth_gb_per_s)
-
-    alone, _ = latencies(0.0)
-    if alone is not None and alone < cxl.loaded_latency.idle_ns:
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2.0
-        on_dram, on_cxl = latencies(middle)
-        if on_dram is None and on_cxl is None:
-            return None
-        if on_dram is None or (on_cxl is not None and on_dram > on_cxl):
-            low = middle
-        else:
-            high = middle
-    on_dram, on_cxl = latencies(high)
-    return high if on_dram is not None and on_cxl is not None else None
-
-
 def interleave_weights(share_on_cxl: float) -> tuple[int, int] | None:
     """Weights (DRAM, CXL) for weighted interleave, the smallest ones within a hundredth of the share.
 
@@ -102,11 +74,6 @@ def interleave_weights(share_on_cxl: float) -> tuple[int, int] | None:
             if abs(on_cxl / total - share_on_cxl) <= WEIGHT_TOLERANCE:
                 return total - on_cxl, on_cxl
     return None
-
-
-def best_share(shares: Sequence[float], dram_gb_per_s: float, cxl_gb_per_s: float) -> float:
-    """The share among these that delivers most; the first one among equals."""
-    return max(shares, key=lambda share: deliverable(dram_gb_per_s, cxl_gb_per_s, share))
 
 
 def bandwidth_loss(dram_gb_per_s: float, cxl_gb_per_s: float, demand_gb_per_s: float, share_on_cxl: float) -> float:

@@ -6,7 +6,6 @@ service: it allows for other exponents and levels than this line's.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scipy import special
@@ -97,17 +96,6 @@ class Posterior:
 
 PRIOR = Posterior(mean_ln_a=math.log(0.25), variance=0.92**2)
 """From the 13 pairs of TPP: mean error 1.1 points, worst 2.4; residual standard deviation of the logarithm 0.92."""
-
-
-def updated(prior: Posterior, points: Sequence[Point]) -> Posterior:
-    """The conjugate normal posterior of ln a; each usable point is ln(o / h^b) with its own variance."""
-    precision, weighted = 1.0 / prior.variance, prior.mean_ln_a / prior.variance
-    for point in points:
-        if point.is_usable:
-            seen = math.log(odds_of(point.loss) / point.share_on_cxl**prior.exponent)
-            precision += 1.0 / point.variance
-            weighted += seen / point.variance
-    return replace(prior, mean_ln_a=weighted / precision, variance=1.0 / precision)
 
 
 def normal_quantile(level: float) -> float:

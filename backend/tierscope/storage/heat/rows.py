@@ -251,23 +251,6 @@ def replace_packs(
     copy.copy_rows(transaction, "heat", columns, out)
 
 
-def read_packs(
-    session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int] | None = None
-) -> dict[tuple[int, datetime], list[HeatRow]]:
-    """Rows of all packs whose block starts in [start, end), by host and block."""
-    statement = text(
-        "SELECT host_id, ts, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers alone
-        f" WHERE service_id = :service{_hosts(host_ids)} AND ts >= :start AND ts < :end ORDER BY host_id, ts"
-    )
-    inflate = zstandard.ZstdDecompressor()
-    found: dict[tuple[int, datetime], list[HeatRow]] = {}
-    for row in session.execute(statement, {"service": service_id, "start": start, "end": end}):
-        method = Method(row.backend, row.granularity, row.interval_ns)
-        rows = unpack_rows(inflate.decompress(bytes(row.body)), method)
-        found.setdefault((row.host_id, row.ts), []).extend(rows)
-    return found
-
-
 def read_folded_packs(
     session: ReadSession, service_id: int, start: datetime, end: datetime, host_ids: Sequence[int]
 ) -> list[HeatSeries]:

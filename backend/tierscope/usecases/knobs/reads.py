@@ -30,7 +30,6 @@ from tierscope.usecases.knobs.answers import (
     UnknownRule,
     WaitingAdvice,
     WithheldRule,
-    first_of,
     view_given,
 )
 from tierscope.usecases.knobs.groups import KnobState, KnownSettings, read_knob_states
@@ -74,11 +73,6 @@ class HostKnobAdvice:
     notices: Annotated[
         tuple[KnobAdvice, ...], Described("What is to be known of the host and is no change of a setting.")
     ] = ()
-
-    @property
-    def first_advice(self) -> KnobAdvice | None:
-        """What to try first."""
-        return first_of(self.advice)
 
 
 class KnobReads:
