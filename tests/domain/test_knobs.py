@@ -196,6 +196,13 @@ def test_promotion_is_withheld_where_it_would_exchange_hot_memory_for_hot_memory
     assert advise(with_knobs(limited, limit="65536")).advice == ()
 
 
+def test_the_effect_of_promotion_ends_where_dram_holds_hot_memory_alone() -> None:
+    for most, end in ((None, 0.95), (0.98, 0.98)):
+        effect = advise(replace(CASES["F1"][0], heat=replace(HEALTHY.heat, served_most=most))).advice[0].effect_size
+        assert effect is not None
+        assert (effect.lo, effect.hi) == (0.9, end)
+
+
 def test_promotion_is_given_where_its_cost_or_its_gain_is_not_known() -> None:
     for facts in (
         with_flows(evenly_hot(), slow_access_ratio=None),

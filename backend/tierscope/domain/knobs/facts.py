@@ -226,12 +226,16 @@ class Flows:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """What heat says. Shares are in 0..1; `served_*` are shares that DRAM serves, of what `served_of` names."""
+    """What heat says. Shares are in 0..1; `served_*` are shares that DRAM serves, of what `served_of` names.
+
+    `served_best`: with cold memory in DRAM replaced, `served_most`: with all of it that is not hot.
+    """
 
     hot_outside_dram_bytes: float | None = None
     cold_in_dram_bytes: float | None = None
     served_now: float | None = None
     served_best: float | None = None
+    served_most: float | None = None
     served_of: str = "accesses"
     density_anon: float | None = None
     density_file: float | None = None

@@ -118,7 +118,8 @@ def _served(facts: Facts) -> Effect | None:
     metric = f"share of {heat.served_of} served from DRAM"
     # No policy is known to reach the best static placement: what is expected lies between it and today.
     now, best = heat.served_now, heat.served_best
-    return Effect(metric, (now + best) / 2, now, best, None, "ratio", "A halfway to the best static placement")
+    most = max(best, heat.served_most or 0.0)
+    return Effect(metric, (now + best) / 2, now, most, None, "ratio", "A halfway to the best static placement")
 
 
 def demotion(facts: Facts) -> Advice | Unknown | None:

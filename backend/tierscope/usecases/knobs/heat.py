@@ -76,6 +76,7 @@ def read_facts(series: Sequence[HeatSeries], rule: Rule) -> Heat:
         cold_in_dram_bytes=float(inside[COLD]),
         served_now=(hot - missed) / hot if hot > 0 else None,
         served_best=(hot - missed + gain) / hot if hot > 0 else None,
+        served_most=(hot - missed + min(missed, float(inside.sum() - inside[HOT]))) / hot if hot > 0 else None,
         served_of="hot memory",
         file_share_of_dram=_share(None if file_in is None else float(file_in.sum()), float(inside.sum())),
         cold_anon_share=_class_share(anon_in, COLD),
