@@ -34,7 +34,7 @@ FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.htm
 SITE := docs/_site/index.html
 SITE_SOURCES := $(shell find docs deploy/site README.md ARCHITECTURE.md CONTRIBUTING.md -type f -not -path 'docs/_site/*' 2>/dev/null)
 
-.PHONY: help setup service agent simcore docs up down demo test test-long test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus gen record-answers clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
+.PHONY: help setup service agent simcore docs up down demo test test-long test-python test-rust test-web test-quick closing nightly lint fmt e2e bench faults attack truth validation corpus applied gen record-answers clean fuzz fuzz-api sbom test-soak dist dist-proof bare-proof release-check
 
 help: ## List the verbs
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -174,6 +174,9 @@ validation: $(PYTHON_STAMP) simcore ## Replay papers and recorded kernels in the
 
 corpus: $(PYTHON_STAMP) ## Record kernels with two memory tiers in an emulated guest, what the corpus lacks. ARGS=--plan lists it
 	PYTHONPATH=lab:tests $(BIN)/python -m corpus $(ARGS)
+
+applied: agent ## Apply advice to kernels with two memory tiers in an emulated guest, and take it back
+	PYTHONPATH=lab:tests $(BIN)/python -m applied --agent "$$(deploy/dev/compile.sh --print-agent)" $(ARGS)
 
 clean: down ## Remove what was built; data of instances stays
 	rm -rf $(VENV) .build frontend/node_modules frontend/dist collector-agent/target

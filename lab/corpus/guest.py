@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.packing import GLOBS
-from corpus.plan import Scenario
+from corpus.plan import Memory, Scenario
 
 _HERE = Path(__file__).with_name("guest")
 SNAPSHOT_S = 2
@@ -94,17 +94,18 @@ def settings(scenario: Scenario) -> str:
     return "".join(f"{name}={shlex.quote('' if value is None else str(value))}\n" for name, value in values.items())
 
 
-def _memory(scenario: Scenario) -> tuple[str, list[str]]:
-    """The machine, and its memory as options of the emulator."""
-    dram, slow = scenario.memory.dram_mib, scenario.memory.slow_mib
-    fast = ["-object", f"memory-backend-ram,id=fast,size={dram}M", "-numa", "node,nodeid=0,cpus=0-1,memdev=fast"]
+def memory_options(layout: str, memory: Memory, processors: int = 2) -> tuple[str, list[str]]:
+    """Return the machine, and its memory as options of the emulator."""
+    dram, slow = memory.dram_mib, memory.slow_mib
+    cpus = ",".join(f"cpus={cpu}" for cpu in range(processors))
+    fast = ["-object", f"memory-backend-ram,id=fast,size={dram}M", "-numa", f"node,nodeid=0,{cpus},memdev=fast"]
     tables = []
     for node, (latency_ns, bandwidth) in enumerate(zip(_LATENCY_NS, _BANDWIDTH, strict=True)):
         reach = f"hmat-lb,initiator=0,target={node},hierarchy=memory,data-type="
         tables += ["-numa", f"{reach}access-latency,latency={latency_ns}"]
         tables += ["-numa", f"{reach}access-bandwidth,bandwidth={bandwidth}"]
     hotplug = ["-m", f"{dram}M,slots=4,maxmem=16G"]
-    if scenario.layout == "hmat":
+    if layout == "hmat":
         second = [
             "-object",
             f"memory-backend-ram,id=slow,size={slow}M",
@@ -112,7 +113,7 @@ def _memory(scenario: Scenario) -> tuple[str, list[str]]:
             "node,nodeid=1,memdev=slow,initiator=0",
         ]
         return "q35,hmat=on", ["-m", f"{dram + slow}M", *fast, *second, *tables]
-    if scenario.layout == "nvdimm":
+    if layout == "nvdimm":
         second = ["-numa", "node,nodeid=1,initiator=0", *tables, "-object", f"memory-backend-ram,id=slow,size={slow}M"]
         device = ["-device", "nvdimm,id=nvdimm0,memdev=slow,node=1"]
         return "q35,hmat=on,nvdimm=on", [*hotplug, *fast, *second, *device]
@@ -130,7 +131,7 @@ def _memory(scenario: Scenario) -> tuple[str, list[str]]:
 
 def command(lab: Lab, scenario: Scenario, shared: Path) -> list[str]:
     """Return the emulator's command line for a recording whose directory is `shared`."""
-    machine, memory = _memory(scenario)
+    machine, memory = memory_options(scenario.layout, scenario.memory)
     emulator = lab.place / "emulator" / "usr"
     # A kernel below a hypervisor refuses to set up CXL memory: it could not flush caches.
     cpu = "max,hypervisor=off" if scenario.layout == "cxl" else "max"

@@ -10,7 +10,8 @@
  * other memory, touched once, takes what node 1 has free, until nothing can be demoted to it.
  *
  * Both nodes are the same memory of the machine below, so an access to a page that was last seen on another node than 0
- * waits SLOW_NS. Where pages are is what move_pages(2) answers when it is asked to move nothing.
+ * waits SLOW_NS. Where pages are is what move_pages(2) answers when it is asked to move nothing, every two seconds or
+ * every LOOK_S of the environment.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,7 +33,6 @@
 #define PAGES_PER_HUGE 512ul
 #define ASKED 2048ul
 #define MAX_ACTS 8
-#define LOOK_NS 2000000000ull
 #define HOT_PERCENT 95
 #define WRITE_PERCENT 30
 #define DISK "/dev/vda"
@@ -60,6 +60,7 @@ static _Atomic size_t filler_pages;
 static _Atomic uint64_t accesses, slow, absent, flooded_bytes;
 static _Atomic uint64_t all_at[PLACES], hot_at[PLACES], filler_slow, went_down, came_up, swapped_out, swapped_in;
 static int page_map = -1;
+static uint64_t look_ns = 2000000000ull;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -186,8 +187,8 @@ static void *look(void *unused)
 			hot_at[place] = of_hot[place];
 		}
 		took = now_ns(CLOCK_MONOTONIC) - begun;
-		if (took < LOOK_NS)
-			usleep((LOOK_NS - took) / 1000);
+		if (took < look_ns)
+			usleep((look_ns - took) / 1000);
 	}
 	return NULL;
 }
@@ -363,6 +364,8 @@ int main(int argc, char **argv)
 		acts[count].flood = !strcmp(word, "flood");
 		acts[count].fill = !strcmp(word, "fill");
 	}
+	if (getenv("LOOK_S"))
+		look_ns = strtoull(getenv("LOOK_S"), NULL, 10) * 1000000000ull;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	from_ns = now_ns(CLOCK_MONOTONIC);
 	from_ticks = ticks();
