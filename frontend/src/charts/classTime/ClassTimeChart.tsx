@@ -1,10 +1,9 @@
-import { useMemo } from 'react'
 import type { ServiceHeat } from '../../api/_generated/schema'
 import { heatColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import type { Ghost } from '../ghost'
+import { useFigure } from '../useFigure'
 import { classSeries, classTimeFigure } from './figure'
 
 interface ClassTimeChartProps extends Omit<
@@ -18,11 +17,7 @@ interface ClassTimeChartProps extends Omit<
 
 /** Hot, warm and cold bytes of a service over time. */
 export function ClassTimeChart({ heat, marks, ghost = null, ...panel }: ClassTimeChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (heat === undefined ? null : classTimeFigure(heat, theme, marks, ghost)),
-    [heat, theme, marks, ghost],
-  )
+  const figure = useFigure(classTimeFigure, heat, marks, ghost)
   const series = heat === undefined ? [] : classSeries(heat)
   const drawable = series.some(({ line }) => line.values.some((value) => value !== null))
   return (

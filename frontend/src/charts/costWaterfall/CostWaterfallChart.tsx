@@ -1,7 +1,6 @@
-import { useMemo } from 'react'
 import { costColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { costWaterfallFigure, type CostSteps } from './figure'
 
 interface CostWaterfallChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint'> {
@@ -11,8 +10,7 @@ interface CostWaterfallChartProps extends Pick<ChartPanelProps, 'load' | 'height
 
 /** Which parts make an option cheaper or dearer than the baseline. */
 export function CostWaterfallChart({ cost, ...panel }: CostWaterfallChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (cost === undefined ? null : costWaterfallFigure(cost, theme)), [cost, theme])
+  const figure = useFigure(costWaterfallFigure, cost)
   return (
     <ChartPanel
       chart="costWaterfall"

@@ -1,9 +1,8 @@
-import { useMemo } from 'react'
 import type { HostFairness } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
+import { useFigure } from '../useFigure'
 import { fairShareFigure, mostTenants, shareLines } from './figure'
 
 interface FairShareChartProps {
@@ -15,11 +14,7 @@ interface FairShareChartProps {
 
 /** Shares of the top tier over time, held against fair. */
 export function FairShareChart({ answer, load, marks, onTimeZoom }: FairShareChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (answer === undefined ? null : fairShareFigure(answer, theme, marks)),
-    [answer, theme, marks],
-  )
+  const figure = useFigure(fairShareFigure, answer, marks)
   const lines = answer === undefined ? [] : shareLines(answer)
   const drawable = lines.some(({ held }) => held.values.some((value) => value !== null))
   const left = (answer?.tenants.length ?? 0) - mostTenants

@@ -1,6 +1,6 @@
-import { useMemo } from 'react'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { forecastColour, forecastFigure, type ForecastDays } from './figure'
 
 interface ForecastChartProps extends Pick<
@@ -14,7 +14,7 @@ interface ForecastChartProps extends Pick<
 /** Memory of a service or a group of hosts: what it was, and what is expected with its intervals. */
 export function ForecastChart({ days, ...panel }: ForecastChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => (days === undefined ? null : forecastFigure(days, theme)), [days, theme])
+  const figure = useFigure(forecastFigure, days)
   return (
     <ChartPanel
       chart="forecast"

@@ -1,6 +1,5 @@
-import { useMemo } from 'react'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { hasSwap, hostsNeededFigure, planColours, type NeededHosts } from './figure'
 
 interface HostsNeededChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'empty'> {
@@ -10,8 +9,7 @@ interface HostsNeededChartProps extends Pick<ChartPanelProps, 'load' | 'height' 
 
 /** How many hosts each quarter needs, with and without slow tiers. */
 export function HostsNeededChart({ quarters, ...panel }: HostsNeededChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (quarters === undefined ? null : hostsNeededFigure(quarters, theme)), [quarters, theme])
+  const figure = useFigure(hostsNeededFigure, quarters)
   return (
     <ChartPanel
       chart="hostsNeeded"

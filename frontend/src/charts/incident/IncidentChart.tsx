@@ -1,9 +1,10 @@
-import { useMemo, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import type { Incident } from '../../api/_generated/schema'
 import { alertStateColour } from '../../lib/alerts'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { incidentFigure, type Zoom } from './figure'
 import { styleOf } from './rows'
 
@@ -20,10 +21,7 @@ interface IncidentChartProps {
 /** An incident on one axis of time: what the kernel did, and what it did to the service. */
 export function IncidentChart({ incident, load, height, zoom, controls, onTimeZoom }: IncidentChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(
-    () => (incident === undefined ? null : incidentFigure(incident, theme, zoom)),
-    [incident, theme, zoom],
-  )
+  const figure = useFigure(incidentFigure, incident, zoom)
   const nothing = incident?.rows.every(({ status }) => status !== 'ok') === true
   // A row of one line is named by its title.
   const lines = incident?.rows.flatMap(({ series }) => (series.length > 1 ? series : [])) ?? []

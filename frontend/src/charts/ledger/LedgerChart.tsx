@@ -1,10 +1,9 @@
-import { useMemo } from 'react'
 import type { Ledger } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import type { Ghost } from '../ghost'
+import { useFigure } from '../useFigure'
 import { flowSeries, ledgerFigure, seriesInPages } from './figure'
 
 interface LedgerChartProps {
@@ -18,11 +17,7 @@ interface LedgerChartProps {
 
 /** Tier moves over time: promotions up, demotions by cause down. */
 export function LedgerChart({ ledger, load, height, marks = noMarks, ghost = null, onTimeZoom }: LedgerChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (ledger === undefined ? null : ledgerFigure(ledger, theme, marks, ghost)),
-    [ledger, theme, marks, ghost],
-  )
+  const figure = useFigure(ledgerFigure, ledger, marks, ghost)
   const flows = ledger === undefined ? [] : flowSeries(seriesInPages(ledger))
   const reason = ledger?.columns.find((column) => column.total.reason !== null)?.total.reason
   return (

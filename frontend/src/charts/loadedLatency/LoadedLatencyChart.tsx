@@ -1,9 +1,9 @@
 import { useMemo } from 'react'
 import type { NodeBench } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import type { Beside } from '../ghost'
+import { useFigure } from '../useFigure'
 import { loadedCurves, loadedLatencyFigure } from './figure'
 
 interface LoadedLatencyChartProps {
@@ -15,11 +15,7 @@ interface LoadedLatencyChartProps {
 
 /** How the latency of each node's memory rises with load. */
 export function LoadedLatencyChart({ benches, load, height, beside = null }: LoadedLatencyChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (benches === undefined ? null : loadedLatencyFigure(benches, theme, beside)),
-    [benches, theme, beside],
-  )
+  const figure = useFigure(loadedLatencyFigure, benches, beside)
   const curves = useMemo(() => loadedCurves(benches ?? []), [benches])
   const skipped = benches?.flatMap((bench) => bench.skipped).find((skip) => skip.name === 'loaded_latency')
   return (

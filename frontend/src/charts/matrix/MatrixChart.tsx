@@ -1,4 +1,3 @@
-import { useMemo } from 'react'
 import type { FleetOverview } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
@@ -6,6 +5,7 @@ import { ChartPanel } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import { changeLegend } from '../changeLegend'
 import type { Ghost } from '../ghost'
+import { useFigure } from '../useFigure'
 import { matrixFigure } from './figure'
 
 interface MatrixChartProps {
@@ -20,10 +20,7 @@ interface MatrixChartProps {
 /** When each service was cold: services by time. */
 export function MatrixChart({ fleet, load, marks = noMarks, ghost = null, onService, onTimeZoom }: MatrixChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(
-    () => (fleet === undefined ? null : matrixFigure(fleet, theme, marks, ghost)),
-    [fleet, theme, marks, ghost],
-  )
+  const figure = useFigure(matrixFigure, fleet, marks, ghost)
   const changes = ghost !== null && ghost.missing === null
   const drawable = fleet?.matrix.some((row) => row.cold_ratio.some((ratio) => ratio !== null)) ?? false
   return (

@@ -1,8 +1,8 @@
 import { useMemo } from 'react'
 import { tierColour } from '../../lib/palette'
 import { formatBytes, formatRatio } from '../../lib/units/units'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import {
   freeBytes,
   packedHosts,
@@ -26,9 +26,8 @@ const tierNames = { dram: 'DRAM', cxl: 'CXL', swap: 'Swap' } as const
 
 /** Planned hosts, filled by tier: one box per content, with how many hosts have it. */
 export function PackingChart({ hosts, ...panel }: PackingChartProps) {
-  const theme = useChartTheme()
   const packed = useMemo(() => (hosts === undefined ? undefined : packedHosts(hosts)), [hosts])
-  const figure = useMemo(() => (packed === undefined ? null : packingFigure(packed, theme)), [packed, theme])
+  const figure = useFigure(packingFigure, packed)
   return (
     <ChartPanel
       chart="packing"

@@ -1,10 +1,9 @@
-import { useMemo } from 'react'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { ChartMark } from '../eventMarks'
 import type { Ghost } from '../ghost'
+import { useFigure } from '../useFigure'
 import { pingPongFigure, stateNames } from './figure'
 
 interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint' | 'onTimeZoom'> {
@@ -15,11 +14,7 @@ interface PingPongChartProps extends Pick<ChartPanelProps, 'load' | 'height' | '
 
 /** Ping-pong over time with its states. */
 export function PingPongChart({ history, marks, ghost = null, ...panel }: PingPongChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (history === undefined ? null : pingPongFigure(history, theme, marks, ghost)),
-    [history, theme, marks, ghost],
-  )
+  const figure = useFigure(pingPongFigure, history, marks, ghost)
   const known = history?.states.some((state) => state !== null) ?? false
   const drawable = known || (history?.series.some((line) => line.values.some((value) => value !== null)) ?? false)
   return (

@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { HostFairness } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { pushesFigure } from './figure'
 
 interface PushesChartProps {
@@ -12,8 +11,7 @@ interface PushesChartProps {
 
 /** Who was demoted while who took memory of the top tier. */
 export function PushesChart({ answer, load }: PushesChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (answer === undefined ? null : pushesFigure(answer, theme)), [answer, theme])
+  const figure = useFigure(pushesFigure, answer)
   const victims = new Set(answer?.pushes.map((push) => push.victim)).size
   return (
     <ChartPanel

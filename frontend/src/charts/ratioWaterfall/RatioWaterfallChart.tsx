@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { RatioParts } from '../../api/_generated/schema'
 import { costColours, tierColour } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { ratioWaterfallFigure } from './figure'
 
 interface RatioWaterfallChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint'> {
@@ -11,8 +10,7 @@ interface RatioWaterfallChartProps extends Pick<ChartPanelProps, 'load' | 'heigh
 
 /** Which needs the DRAM of a ratio is made of. */
 export function RatioWaterfallChart({ parts, ...panel }: RatioWaterfallChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => ratioWaterfallFigure(parts, theme), [parts, theme])
+  const figure = useFigure(ratioWaterfallFigure, parts)
   return (
     <ChartPanel
       chart="ratioWaterfall"

@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import { costColours } from '../../lib/palette'
 import { formatCount, formatRatio } from '../../lib/units/units'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { savingDistributionFigure, type SavingDraws } from './figure'
 
 interface SavingDistributionChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -12,8 +11,7 @@ interface SavingDistributionChartProps extends Pick<ChartPanelProps, 'load' | 'h
 
 /** How sure the saving is, with all inputs drawn from their ranges at once. */
 export function SavingDistributionChart({ found, ...panel }: SavingDistributionChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (found === undefined ? null : savingDistributionFigure(found, theme)), [found, theme])
+  const figure = useFigure(savingDistributionFigure, found)
   return (
     <ChartPanel
       chart="savingDistribution"

@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { Ratio } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { sweepFigure } from './figure'
 
 interface SweepChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -11,8 +10,7 @@ interface SweepChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
 
 /** What every DRAM share would cost. */
 export function SweepChart({ ratio, ...panel }: SweepChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (ratio === undefined ? null : sweepFigure(ratio, theme)), [ratio, theme])
+  const figure = useFigure(sweepFigure, ratio)
   return (
     <ChartPanel
       chart="sweep"

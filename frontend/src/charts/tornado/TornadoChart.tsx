@@ -1,7 +1,6 @@
-import { useMemo } from 'react'
 import { swingColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { strongest, tornadoFigure, type Swings } from './figure'
 
 interface TornadoChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -11,8 +10,7 @@ interface TornadoChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
 
 /** Which inputs decide, and which do not matter. */
 export function TornadoChart({ swings, ...panel }: TornadoChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (swings === undefined ? null : tornadoFigure(swings, theme)), [swings, theme])
+  const figure = useFigure(tornadoFigure, swings)
   return (
     <ChartPanel
       chart="tornado"

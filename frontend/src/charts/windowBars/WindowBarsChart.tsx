@@ -1,10 +1,9 @@
-import { useMemo } from 'react'
 import type { WindowHeat } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import { heatColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
 import type { Beside } from '../ghost'
+import { useFigure } from '../useFigure'
 import { windowBarsFigure } from './figure'
 
 interface WindowBarsChartProps {
@@ -21,11 +20,7 @@ export function hasShares(windows: WindowHeat[]): boolean {
 
 /** How much memory is touched within 1, 2, 5 and 10 intervals. */
 export function WindowBarsChart({ windows, beside = null, load, height }: WindowBarsChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (windows === undefined ? null : windowBarsFigure(windows, theme, beside)),
-    [windows, theme, beside],
-  )
+  const figure = useFigure(windowBarsFigure, windows, beside)
   const drawable = windows !== undefined && hasShares(windows)
   const reason = windows?.find((window) => window.active_ratio.reason !== null)?.active_ratio.reason
   return (
