@@ -5,7 +5,7 @@ all hosts of a service (column_source.py).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -35,7 +35,7 @@ from tierscope.domain.heat.summary import (
     mean_sampled_pages,
     misplaced,
     observed_share,
-    service_share,
+    share_over_hosts,
     sum_classes,
 )
 
@@ -148,6 +148,7 @@ class SeriesSource:
     """Heat from series of single hosts."""
 
     series: tuple[HeatSeries, ...]
+    _shares: dict[Rule, dict[int, tuple[HostShares, ...]]] = field(default_factory=dict, init=False, compare=False)
 
     @property
     def host_ids(self) -> Sequence[int]:
@@ -192,12 +193,18 @@ class SeriesSource:
 
     def share(self, rule: Rule, place: int) -> ServiceShare | None:
         """Over hosts."""
-        return service_share(self.series, rule, place)
+        return share_over_hosts([shares[place] for shares in self._host_shares(rule).values()])
 
     def host_share(self, rule: Rule, place: int) -> dict[int, HostShares]:
         """By host."""
-        found = ((part.host_id, host_shares(part, rule, place)) for part in self.series)
-        return {host_id: share for host_id, share in found if share is not None}
+        return {host_id: shares[place] for host_id, shares in self._host_shares(rule).items()}
+
+    def _host_shares(self, rule: Rule) -> dict[int, tuple[HostShares, ...]]:
+        """Of all classes by host, worked out once: a view asks for each class by itself."""
+        if rule not in self._shares:
+            found = ((part.host_id, host_shares(part, rule)) for part in self.series)
+            self._shares[rule] = {host_id: shares for host_id, shares in found if shares is not None}
+        return self._shares[rule]
 
     def host_resident(self) -> dict[int, float]:
         """By host."""

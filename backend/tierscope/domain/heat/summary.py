@@ -11,7 +11,6 @@ from tierscope.domain.heat.aggregate import (
     Estimate,
     capacity_weighted,
     estimate_median,
-    host_value,
     order_statistic_interval,
 )
 from tierscope.domain.heat.beside import BESIDE_COLUMNS
@@ -87,27 +86,24 @@ class HugePages:
     hot_bytes_lower: float
 
 
-def host_shares(series: HeatSeries, rule: Rule, place: int) -> HostShares | None:
-    """The share of class `place` (order of CLASSES) on one host."""
+def host_shares(series: HeatSeries, rule: Rule) -> tuple[HostShares, ...] | None:
+    """The shares of the classes (order of CLASSES) on one host."""
     whole = series.folded.sum(axis=1)
-    classes = classify(whole, rule)
-    resident = whole.resident.astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = [
-            host_value(np.where(resident > 0, part[:, place] / resident, np.nan))
-            for part in (classes.value, classes.lo, classes.hi)
-        ]
-    value, lo, hi = found
-    if value is None or lo is None or hi is None:
+    classes, seen = classify(whole, rule), whole.resident > 0
+    if not seen.any():
         return None
-    least, most = min(lo, value), min(max(hi, value), 1.0)
-    margins = host_margins(series, rule)
-    if not margins.sampled:
-        return HostShares(value, least, most, sampled=False, least=least, most=most)
-    mean = max(float(mean_resident([series])), 1.0)
-    below = float(np.sqrt(margins.below[:, place].sum())) / mean
-    above = float(np.sqrt(margins.above[:, place].sum())) / mean
-    return HostShares(value, max(least - below, 0.0), min(most + above, 1.0), sampled=True, least=least, most=most)
+    resident = whole.resident[seen, None].astype(np.float64)
+    value, lo, hi = (
+        np.median(part[seen] / resident, axis=0).tolist() for part in (classes.value, classes.lo, classes.hi)
+    )
+    margins, mean = host_margins(series, rule), max(float(mean_resident([series])), 1.0)
+    found = []
+    for place in range(len(CLASSES)):
+        least, most = min(lo[place], value[place]), min(max(hi[place], value[place]), 1.0)
+        below, above = (float(np.sqrt(side[:, place].sum())) / mean for side in (margins.below, margins.above))
+        ends = (max(least - below, 0.0), min(most + above, 1.0)) if margins.sampled else (least, most)
+        found.append(HostShares(value[place], *ends, sampled=margins.sampled, least=least, most=most))
+    return tuple(found)
 
 
 def host_margins(series: HeatSeries, rule: Rule) -> Margins:
@@ -117,12 +113,6 @@ def host_margins(series: HeatSeries, rule: Rule) -> Margins:
     mean = ClassBytes(classes.value / n, classes.lo / n, classes.hi / n)
     pages = series.beside["sampled_pages"].sum(axis=0) / n
     return find_margins(mean, folded.resident / n, pages)
-
-
-def service_share(hosts: Sequence[HeatSeries], rule: Rule, place: int) -> ServiceShare | None:
-    """The share of class `place` over hosts, None where no host has memory."""
-    shares = (host_shares(series, rule, place) for series in hosts)
-    return share_over_hosts([share for share in shares if share is not None])
 
 
 def share_over_hosts(shares: Sequence[HostShares]) -> ServiceShare | None:

@@ -9,7 +9,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.curve import reaccess
 from tierscope.domain.heat.rows import HeatSeries
-from tierscope.domain.heat.summary import service_share
+from tierscope.domain.heat.source import SeriesSource
 from tierscope.domain.knobs.machine import read_host
 from tierscope.domain.sensitivity.stability import jaccard
 from tierscope.domain.slowdown import balanced_share
@@ -62,7 +62,7 @@ def _features(
 def _hot_share(series: Sequence[HeatSeries], kind: str) -> float | None:
     places = [[i for i, found in enumerate(part.kinds) if found == kind] for part in series]
     picked = [part.take_groups(chosen) for part, chosen in zip(series, places, strict=True) if chosen]
-    share = service_share(picked, RULE, _HOT)
+    share = SeriesSource(tuple(picked)).share(RULE, _HOT)
     return None if share is None else share.estimate.value
 
 
