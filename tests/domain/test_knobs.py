@@ -189,11 +189,12 @@ def test_promotion_is_withheld_where_it_would_exchange_hot_memory_for_hot_memory
     assert [one.rule for one in given.withheld] == ["F1"]
     # Nine tenths of the hot memory fit into DRAM: what waits for slow memory is worth the moves.
     assert advise(evenly_hot(cold_in_dram_bytes=90 * GIB, served_best=0.95)).advice[0].rule == "F1"
-    # A limit on promotion takes most of the cost away, and processors that wait long are worth the rest.
+    # A limit takes most of the cost away, and it comes first; processors that wait long are worth the rest.
     waiting = MemoryBound("latency", "good", "half of the cycles wait for memory", stall_ratio=0.5)
     limited = with_knobs(with_heat(evenly_hot(served_best=0.6), bound=waiting), limit="20")
-    assert advise(limited).advice[0].rule == "F1"
-    assert advise(with_knobs(limited, limit="65536")).advice == ()
+    assert [change.path for change in advise(limited).advice[0].changes] == [NUMA_BALANCING]
+    open_ = advise(with_knobs(limited, limit="65536")).advice[0].changes
+    assert [(change.path, change.proposed) for change in open_] == [(RATE_LIMIT, "20"), (NUMA_BALANCING, "2")]
 
 
 def test_the_effect_of_promotion_ends_where_dram_holds_hot_memory_alone() -> None:

@@ -12,12 +12,11 @@ from tierscope.domain.knobs.facts import (
     SCAN_SIZE,
     Facts,
 )
-from tierscope.domain.knobs.rules_placement import GAIN_MIN, PLACEMENT, UNHEEDED, gap, is_tiering
+from tierscope.domain.knobs.rules_placement import GAIN_MIN, LIMIT_MIN_MB, PLACEMENT, UNHEEDED, gap, is_tiering
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
 from tierscope.domain.ledger import limited_bytes_per_s
 
-LIMIT_MIN_MB = 20.0
 LIMIT_MAX_MB = 4000.0
 LIMIT_START_MB = 200
 """The lower end of what CXL devices of eight lanes take, where theirs was not measured."""

@@ -1,7 +1,5 @@
 """Rules on the way between the tiers: demotion, promotion mode, zone reclaim."""
 
-import math
-
 from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
 from tierscope.domain.knobs.facts import (
@@ -22,6 +20,8 @@ GAIN_MIN = 0.02
 SLOW_ANON_MIN = 0.20
 """Share of anon memory on slower tiers from which promotion is worth its faults, where heat does not tell."""
 REFUSED_FACTOR = 3.0
+LIMIT_MIN_MB = 20.0
+"""The lowest limit of promotion that is advised for a host, where futile moves do not tell a lower one."""
 OTHER_CAUSES: frozenset[Word] = frozenset({"fits", "swap_pressure", "limit_reclaim"})
 """Verdicts whose cure is not promotion."""
 UNHEEDED: frozenset[Word] = frozenset({"spill", "stalled"})
@@ -30,6 +30,7 @@ FILE_ONLY = 1
 """Swappiness up to which reclaim takes file pages alone: MGLRU's MIN_SWAPPINESS + 1, and hardly differs without it."""
 LOCAL_RECLAIM_MIN = 1.0
 """Reclaim of the own node in vain, a second, from which vm.zone_reclaim_mode is taken to cost something [A]."""
+_LIMITED = "The limit comes first: hot memory is larger than DRAM, and unlimited its exchange costs more than it saves."
 PLACEMENT = "heat with placement: hot bytes outside DRAM, cold bytes in DRAM"
 
 
@@ -45,7 +46,17 @@ def gap(facts: Facts) -> float | None:
 
 
 def churns(facts: Facts) -> bool | None:
-    """Whether promotion would take more processor time than it is expected to free; None where that is not known.
+    """Whether promotion at the lowest limit would take more processor time than it frees; None where not known."""
+    limit = facts.host.number(RATE_LIMIT)
+    return _costs_more(facts, None if limit is None else min(limit, _lowest_limit(facts)))
+
+
+def _lowest_limit(facts: Facts) -> int:
+    return max(int(LIMIT_MIN_MB) // facts.host.limited_nodes, 1)
+
+
+def _costs_more(facts: Facts, limit_mib_per_s: int | None) -> bool | None:
+    """Whether promotion at this limit would take more processor time than it is expected to free.
 
     Hot memory beyond what DRAM can hold is exchanged for hot memory without end: each pass of the scanner, which takes
     numa_balancing_scan_period_max_ms at most, makes a hint fault of each of its pages, and as many promotions as the
@@ -60,12 +71,12 @@ def churns(facts: Facts) -> bool | None:
     if slow is None or stalls is None or not period_ms or not host.cpus or not host.page_bytes:
         return None
     left_pages = max(heat.hot_outside_dram_bytes - heat.cold_in_dram_bytes, 0.0) / host.page_bytes
-    faults_per_s = left_pages / period_ms * 1e3
-    limit = host.number(RATE_LIMIT)
-    allowed = math.inf if limit is None else limited_bytes_per_s(limit, host.limited_nodes) / host.page_bytes
+    moved = faults = left_pages / period_ms * 1e3
+    if limit_mib_per_s is not None:
+        moved = min(faults, limited_bytes_per_s(limit_mib_per_s, host.limited_nodes) / host.page_bytes)
     moves_s = 2.0 * MOVE_SECONDS * host.page_bytes / MODEL_PAGE_BYTES
-    cost = (faults_per_s * FAULT_SECONDS + min(faults_per_s, allowed) * moves_s) / host.cpus
-    return cost > stalls * min(gain / 2.0 / slow, 1.0) if slow > 0.0 else cost > 0.0
+    cost = (faults * FAULT_SECONDS + moved * moves_s) / host.cpus
+    return cost > (stalls * min(gain / 2.0 / slow, 1.0) if slow > 0.0 else 0.0)
 
 
 def is_tiering(facts: Facts) -> bool | None:
@@ -97,16 +108,21 @@ def mode(facts: Facts) -> Advice | Unknown | None:
 def turn_on_promotion(facts: Facts, found: tuple[Evidence, ...]) -> Advice:
     """The advice of F1 on this evidence. The bit of classic balancing stays as it is."""
     current, gain = facts.host.number(NUMA_BALANCING) or 0, gap(facts)
-    charter = CHARTERS["F1"]
+    charter, limit, lowest = CHARTERS["F1"], facts.host.number(RATE_LIMIT), _lowest_limit(facts)
+    limited = limit is not None and limit > lowest and bool(_costs_more(facts, limit))
     return Advice(
         rule="F1",
         title=charter.title,
-        changes=(Change(NUMA_BALANCING, str(current), str(current | TIERING_BIT)),),
+        changes=(
+            *((Change(RATE_LIMIT, str(limit), str(lowest)),) if limited else ()),
+            Change(NUMA_BALANCING, str(current), str(current | TIERING_BIT)),
+        ),
         evidence=found,
         effect="The share of accesses served from DRAM moves towards that of the best placement."
         + ("" if gain is not None else " How far is not known without heat."),
         risk=" ".join(charter.harm),
         verify=charter.measure,
+        note=_LIMITED if limited else None,
         effect_size=_served(facts) if gain is not None else None,
     )
 

@@ -23,7 +23,7 @@ pub const CHARTERS: &[Charter] = &[
         rule: "F1",
         title: "Promote hot memory from the slow tier",
         order: 20,
-        settings: &["/proc/sys/kernel/numa_balancing"],
+        settings: &["/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps", "/proc/sys/kernel/numa_balancing"],
         together: &["F2"],
         together_why: "Promotion alone wakes kswapd as soon as DRAM is full, which then swaps and drops file cache beside a free slower tier. Demotion is on before promotion, in one change.",
         kernel: "5.18",
@@ -424,7 +424,7 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "churn",
-        says: "Heat lies so evenly that promotion would cost more processor time (hint faults and moves of hot memory for which DRAM has no room) than waiting for slow memory can be saved.",
+        says: "Heat lies so evenly that promotion, even at 20 MiB/s, would cost more processor time (hint faults and moves of hot memory for which DRAM has no room) than waiting for slow memory can be saved.",
         from_kernel: "",
         before_kernel: "",
         unsure_kernel: "",
