@@ -30,11 +30,11 @@ const lastColumn = ({ table }: { table: { columns: string[]; rows: (string | num
 describe('beside the other side', () => {
   it('the hit-ratio curve draws both of its curves dimmed, and names them as text', () => {
     const answer = recorded('/v1/services/{service_id}/curve', 'svc-redis')
-    const figure = curveFigure(answer, null, theme, beside(answer))
+    const figure = curveFigure(answer, theme, null, beside(answer))
     expect(dimmed(figure)).toHaveLength(answer.curves.length)
     expect(dimmed(figure)[0]?.name).toContain('&lt;b&gt;1 day before')
     expect(lastColumn(figure).values).toEqual(answer.curves.at(-1)?.served)
-    expect(dimmed(curveFigure(answer, null, theme, absent))).toEqual([])
+    expect(dimmed(curveFigure(answer, theme, null, absent))).toEqual([])
   })
 
   it('re-access shares stand at the same time since the access, whatever the interval of the other side', () => {
@@ -71,7 +71,7 @@ describe('beside the other side', () => {
 
   it('throughput has the other side’s points as rings and its fit dashed; the table tells them apart', () => {
     const answer = recorded('/v1/services/{service_id}/sensitivity', 'svc-redis')
-    const figure = sensitivityFigure(answer, 'anon', new Map(), theme, beside(answer))
+    const figure = sensitivityFigure(answer, theme, 'anon', new Map(), beside(answer))
     expect(dimmed(figure).map(({ line }) => line?.dash)).toEqual([undefined, 'dash'])
     expect(figure.table.rows.filter(([side]) => side === label)).toHaveLength(answer.scatter.length)
   })

@@ -60,7 +60,7 @@ describe('charts with a ghost', () => {
       { axis, lines: [series('b', [2048, 2048, null, 4096])] },
       { ...side, shiftSeconds: 0 },
     )
-    const figure = linesFigure(axis, lines, theme, [], undefined, ghost)
+    const figure = linesFigure(axis, theme, lines, [], undefined, ghost)
     const [line] = dashed(figure)
     expect(line?.name).toBe('b, h-2')
     expect(line?.y).toEqual([2, 2, null, 4])

@@ -1,6 +1,5 @@
-import { useMemo } from 'react'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { costBarsFigure, partColour, partsOf, type CostBar } from './figure'
 
 interface CostBarsChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'hint'> {
@@ -11,11 +10,7 @@ interface CostBarsChartProps extends Pick<ChartPanelProps, 'load' | 'height' | '
 
 /** Scenarios side by side: what a host of each costs in a year. */
 export function CostBarsChart({ bars, currency, ...panel }: CostBarsChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (bars === undefined ? null : costBarsFigure(bars, currency, theme)),
-    [bars, currency, theme],
-  )
+  const figure = useFigure(costBarsFigure, bars, currency)
   return (
     <ChartPanel
       chart="costBars"

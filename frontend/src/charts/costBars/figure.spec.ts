@@ -22,7 +22,7 @@ describe('machines side by side', () => {
   })
 
   it('leave a part that a machine does not have without a value', () => {
-    const figure = costBarsFigure(bars, 'USD', chartThemes.light)
+    const figure = costBarsFigure(bars, chartThemes.light, 'USD')
     const [, media] = figure.data as { y: (number | null)[] }[]
     expect(media?.y).toEqual([null, 204.8])
     expect(figure.table.rows[0]).toEqual(['A', 'All DRAM', 1536, null])

@@ -24,7 +24,7 @@ export function partColour(part: string, index: number): string {
 }
 
 /** Yearly cost per host as stacked bars, one bar per machine, grouped by scenario. */
-export function costBarsFigure(bars: CostBar[], currency: string, theme: ChartTheme): ChartFigure {
+export function costBarsFigure(bars: CostBar[], theme: ChartTheme, currency: string): ChartFigure {
   const parts = partsOf(bars)
   const amount = (bar: CostBar, part: string) => bar.parts.find(({ name }) => name === part)?.annual ?? null
   const labels = bars.map(({ name, scenario }) => `${plotText(name)}<br>${plotText(scenario)}`)

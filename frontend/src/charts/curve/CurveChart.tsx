@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { Curve } from '../../api/_generated/schema'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { Beside } from '../ghost'
+import { useFigure } from '../useFigure'
 import { curveColour, curveFigure, type CurveAdvice } from './figure'
 
 interface CurveChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls' | 'hint'> {
@@ -20,11 +19,7 @@ export function hasServed(curve: Curve): boolean {
 
 /** How many accesses DRAM would serve at which share of memory. */
 export function CurveChart({ curve, advice, beside = null, ...panel }: CurveChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (curve === undefined ? null : curveFigure(curve, advice, theme, beside)),
-    [curve, advice, theme, beside],
-  )
+  const figure = useFigure(curveFigure, curve, advice, beside)
   const drawable = curve !== undefined && hasServed(curve)
   return (
     <ChartPanel

@@ -32,27 +32,27 @@ describe('what a DRAM share costs', () => {
 
 describe('the curve of served accesses', () => {
   it('marks the advised ratio, and the area that may break the target', () => {
-    const { layout } = curveFigure(answer, advice, theme)
+    const { layout } = curveFigure(answer, theme, advice)
     expect(layout.annotations?.map(({ text }) => text)).toEqual(['may lose more than 5 %', '<b>advised 1:1</b>'])
     expect(layout.shapes?.[2]).toMatchObject({ x0: 50, x1: 50 })
   })
 
   it('marks the likeliest ratio of a range, and none where that is all DRAM', () => {
     const early = recorded('/v1/services/{service_id}/ratio', 'svc-feed')
-    const texts = (given: typeof early) => curveFigure(answer, given, theme).layout.annotations?.map(({ text }) => text)
+    const texts = (given: typeof early) => curveFigure(answer, theme, given).layout.annotations?.map(({ text }) => text)
     expect(texts(early)).toContain('<b>most likely 2:1</b>')
     const none = early.range === null ? null : { ...early.range, likely: null }
     expect(texts({ ...early, range: none })).toEqual(['may lose more than 5 %'])
   })
 
   it('stands alone where there is no advice, with the ratios of machines as ticks', () => {
-    const { layout } = curveFigure(answer, null, theme)
+    const { layout } = curveFigure(answer, theme, null)
     expect(layout.shapes).toEqual([])
     expect(layout.xaxis2?.ticktext).toEqual(['8:1', '4:1', '2:1', '1:1', '1:2', '1:4'])
   })
 
   it('draws a band where there is one, and tells the loss on hover of the placement alone', () => {
-    const data = curveFigure(answer, advice, theme).data as { fill?: string; name?: string; customdata?: string[] }[]
+    const data = curveFigure(answer, theme, advice).data as { fill?: string; name?: string; customdata?: string[] }[]
     expect(data.filter(({ fill }) => fill === 'toself')).toHaveLength(1)
     const hover = (name: string) => data.find((trace) => trace.name === name)?.customdata?.[9]
     expect(hover('Best placement')).toMatch(/95 %.*loss .* at most/)
@@ -66,7 +66,7 @@ describe('the curve of served accesses', () => {
       ...answer,
       curves: [{ ...first, served: first.served.map((value, at) => (at < 3 ? null : value)) }],
     }
-    const figure = curveFigure(holed, null, theme)
+    const figure = curveFigure(holed, theme, null)
     expect(figure.table.rows[2]?.[1]).toBeNull()
     expect((figure.data[1] as { y: (number | null)[]; connectgaps: boolean }).y.slice(0, 3)).toEqual([null, null, null])
   })

@@ -196,8 +196,8 @@ function adviceShapes(advice: CurveAdvice | null, theme: ChartTheme): Pick<Layou
  */
 export function curveFigure(
   answer: Shown,
-  advice: CurveAdvice | null,
   theme: ChartTheme,
+  advice: CurveAdvice | null,
   beside: Beside<Shown> | null = null,
 ): ChartFigure {
   const ratios = answer.at_ratios

@@ -26,7 +26,7 @@ export function fairShareFigure(answer: Shares, theme: ChartTheme, marks?: Chart
     { ...held, colour },
     ...(fair === undefined ? [] : [{ ...fair, colour, dashed: true }]),
   ])
-  const { layout, ...drawn } = linesFigure(answer.axis, lines, theme, marks)
+  const { layout, ...drawn } = linesFigure(answer.axis, theme, lines, marks)
   const title = { text: 'top tier held, %', font: { size: 11 }, standoff: 6 }
   return {
     ...drawn,

@@ -1,8 +1,9 @@
-import { useMemo, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import type { SweepSearch } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { knobSearchFigure } from './figure'
 
 interface KnobSearchChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -18,7 +19,7 @@ interface KnobSearchChartProps extends Pick<ChartPanelProps, 'load' | 'height'> 
 /** How the loss depends on a setting, and how much that setting matters near its best. */
 export function KnobSearchChart({ search, setting, ...panel }: KnobSearchChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(() => knobSearchFigure(search, setting, theme), [search, setting, theme])
+  const figure = useFigure(knobSearchFigure, search, setting)
   const drawable = search.points.some((point) => point.loss !== null)
   return (
     <ChartPanel

@@ -8,7 +8,7 @@ if (search === undefined) throw new Error('the mock has no search')
 
 describe('a knob search', () => {
   it('marks the best by its sign and draws the least loss at each value', () => {
-    const [line, runs] = knobSearchFigure(search, 'demote_scale_factor', chartThemes.dark).data as unknown as {
+    const [line, runs] = knobSearchFigure(search, chartThemes.dark, 'demote_scale_factor').data as unknown as {
       x: number[]
       marker: { symbol: string[] }
     }[]
@@ -30,7 +30,7 @@ describe('a knob search', () => {
 
   it('spreads values over decades on a logarithmic axis', () => {
     const points = search.points.map((point, index) => ({ ...point, settings: { limit: 10 ** (index + 1) } }))
-    const wide = knobSearchFigure({ ...search, keys: ['limit'], points }, 'limit', chartThemes.dark)
+    const wide = knobSearchFigure({ ...search, keys: ['limit'], points }, chartThemes.dark, 'limit')
     expect(wide.layout.xaxis?.type).toBe('log')
   })
 })

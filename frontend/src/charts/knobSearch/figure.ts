@@ -47,7 +47,7 @@ function hoverText(point: SweepSearch['points'][number]): string {
  * Loss over one setting of a knob search: every run as a point, the best over the other settings as a line, and the
  * span within which the loss is nearly the best, shaded.
  */
-export function knobSearchFigure(search: SweepSearch, key: string, theme: ChartTheme): ChartFigure {
+export function knobSearchFigure(search: SweepSearch, theme: ChartTheme, key: string): ChartFigure {
   const points = search.points.filter((point) => point.loss !== null && point.settings[key] !== undefined)
   const values = triedValues(search, key)
   const colour = seriesColour(0)

@@ -1,10 +1,9 @@
-import { useMemo } from 'react'
 import type { TimeAxis } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import { noMarks, type ChartMark } from '../eventMarks'
 import type { Ghost } from '../ghost'
+import { useFigure } from '../useFigure'
 import { linesFigure, type Line, type LineLimit } from './figure'
 
 interface LinesChartProps extends Omit<ChartPanelProps, 'chart' | 'figure' | 'legend' | 'empty' | 'ghost'> {
@@ -26,12 +25,8 @@ export function LinesChart({
   ghost = null,
   ...panel
 }: LinesChartProps) {
-  const theme = useChartTheme()
   const drawable = lines.some((line) => line.values.some((value) => value !== null))
-  const figure = useMemo(
-    () => (axis === undefined ? null : linesFigure(axis, lines, theme, marks, limit, ghost)),
-    [axis, lines, theme, marks, limit, ghost],
-  )
+  const figure = useFigure(linesFigure, axis, lines, marks, limit, ghost)
   return (
     <ChartPanel
       chart="lines"

@@ -22,7 +22,7 @@ function traces(figure: ReturnType<typeof linesFigure>) {
 
 describe('lines over time', () => {
   it('keep gaps as gaps, hatch what no line has, and keep zeros', () => {
-    const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: 'pages_per_s', values: [0, null, null, 3] }], theme)
+    const figure = linesFigure(axis, theme, [{ key: 'a', label: 'a', unit: 'pages_per_s', values: [0, null, null, 3] }])
     const [, gaps, line] = traces(figure)
     expect(line?.y).toEqual([0, null, null, 3])
     expect(line?.connectgaps).toBe(false)
@@ -32,26 +32,26 @@ describe('lines over time', () => {
   })
 
   it('scale bytes by the largest value and say the unit on the axis', () => {
-    const figure = linesFigure(
-      axis,
-      [{ key: 'a', label: 'a', unit: 'bytes', values: [0, 1024 ** 3, 2 * 1024 ** 3, null] }],
-      theme,
-    )
+    const figure = linesFigure(axis, theme, [
+      { key: 'a', label: 'a', unit: 'bytes', values: [0, 1024 ** 3, 2 * 1024 ** 3, null] },
+    ])
     expect(traces(figure)[2]?.y).toEqual([0, 1, 2, null])
     expect(figure.layout.yaxis?.title).toMatchObject({ text: 'GiB' })
   })
 
   it('escape hostile names', () => {
-    const figure = linesFigure(axis, [{ key: 'a', label: '<img src=x>', unit: '', values: [1, 1, 1, 1] }], theme)
+    const figure = linesFigure(axis, theme, [{ key: 'a', label: '<img src=x>', unit: '', values: [1, 1, 1, 1] }])
     expect(traces(figure)[2]?.name).toBe('&lt;img src=x&gt;')
   })
 
   it('fix the range to the window, and show only marks inside it', () => {
     const inside = { atSeconds: axis.times[0] ?? 0, text: 'deploy', kind: 'deploy' as const }
-    const figure = linesFigure(axis, [{ key: 'a', label: 'a', unit: '', values: [1, 1, 1, 1] }], theme, [
-      inside,
-      { atSeconds: 0, text: 'old', kind: 'note' },
-    ])
+    const figure = linesFigure(
+      axis,
+      theme,
+      [{ key: 'a', label: 'a', unit: '', values: [1, 1, 1, 1] }],
+      [inside, { atSeconds: 0, text: 'old', kind: 'note' }],
+    )
     expect(figure.layout.shapes).toHaveLength(1)
     expect(figure.layout.xaxis?.range).toHaveLength(2)
   })

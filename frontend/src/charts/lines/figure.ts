@@ -70,8 +70,8 @@ function limitShapes(limit: LineLimit | undefined, divisor: number, theme: Chart
 /** Lines over time on one scale. All lines must share a unit; gaps are never bridged. */
 export function linesFigure(
   time: TimeAxis,
-  lines: Line[],
   theme: ChartTheme,
+  lines: Line[],
   marks: ChartMark[] = noMarks,
   limit?: LineLimit,
   ghost: Ghost | null = null,

@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { ExperimentPlan } from '../../api/_generated/schema'
 import { seriesColour } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { powerFigure } from './figure'
 
 interface PowerChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -12,8 +11,7 @@ interface PowerChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
 
 /** What an experiment could find, by the number of its hosts. */
 export function PowerChart({ plan, canary, ...panel }: PowerChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(() => (plan === undefined ? null : powerFigure(plan, canary, theme)), [plan, canary, theme])
+  const figure = useFigure(powerFigure, plan, canary)
   return (
     <ChartPanel
       chart="power"

@@ -7,7 +7,7 @@ const theme = chartThemes.dark
 
 describe('the power of an experiment', () => {
   it('falls with hosts, and marks the wanted effect and the chosen arm', () => {
-    const figure = powerFigure(recorded('/v1/experiments/plan'), 5, theme)
+    const figure = powerFigure(recorded('/v1/experiments/plan'), theme, 5)
     const [line] = figure.data as { x: number[]; y: number[] }[]
     expect(line?.x[0]).toBe(3)
     expect(line?.y[0]).toBeCloseTo(4.7)
@@ -16,6 +16,6 @@ describe('the power of an experiment', () => {
   })
 
   it('marks no arm while the number of hosts is none', () => {
-    expect(powerFigure(recorded('/v1/experiments/plan'), NaN, theme).layout.shapes).toHaveLength(1)
+    expect(powerFigure(recorded('/v1/experiments/plan'), theme, NaN).layout.shapes).toHaveLength(1)
   })
 })

@@ -8,7 +8,7 @@ import { verticalLine } from '../verticalLine'
 type Shown = Pick<ExperimentPlan, 'points' | 'effect_ratio'>
 
 /** The smallest effect that so many hosts per arm can find; the wanted effect and the chosen arm as lines. */
-export function powerFigure(plan: Shown, canary: number, theme: ChartTheme): ChartFigure {
+export function powerFigure(plan: Shown, theme: ChartTheme, canary: number): ChartFigure {
   const x = plan.points.map((point) => point.hosts_per_arm)
   const y = plan.points.map((point) => point.detectable_effect_ratio * 100)
   const line = { color: theme.beyond, width: 1.5, dash: 'dash' as const }

@@ -1,9 +1,8 @@
 import { useMediaQuery } from '@mantine/hooks'
-import { useMemo } from 'react'
 import type { SweepRunSeries, SweepHeat } from '../../api/_generated/schema'
 import { kindColour, moveColours, stateColours } from '../../lib/palette'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { replayFigure, replayHeight } from './figure'
 import { kindsOf, replayRows } from './rows'
 
@@ -19,12 +18,8 @@ interface ReplayChartProps extends Pick<ChartPanelProps, 'load'> {
 
 /** One run, interval by interval, under the heat of its trace. */
 export function ReplayChart({ series, heat, heatReason, intervalSeconds, title, load }: ReplayChartProps) {
-  const theme = useChartTheme()
   const narrow = useMediaQuery('(max-width: 640px)') ?? false
-  const figure = useMemo(
-    () => (series === undefined ? null : replayFigure(series, heat, intervalSeconds, theme, narrow)),
-    [series, heat, intervalSeconds, theme, narrow],
-  )
+  const figure = useFigure(replayFigure, series, heat, intervalSeconds, narrow)
   const rows = series === undefined ? 3 : replayRows(series).length
   const kinds = series === undefined ? [] : kindsOf(series)
   return (

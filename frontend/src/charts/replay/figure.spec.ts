@@ -20,7 +20,7 @@ interface Trace {
 
 describe('the replay of a run', () => {
   it('stands under the heat of its trace, on the same minutes', () => {
-    const traces = replayFigure(series, recorded('/v1/sweeps/{sweep_id}/heat'), 60, theme).data as unknown as Trace[]
+    const traces = replayFigure(series, theme, recorded('/v1/sweeps/{sweep_id}/heat'), 60).data as unknown as Trace[]
     expect(traces[0]?.type).toBe('heatmap')
     expect(traces[0]?.x).toEqual(traces[1]?.x)
     expect(traces[0]?.x).toEqual([0, 1, 2, 3, 4, 5])
@@ -28,7 +28,7 @@ describe('the replay of a run', () => {
   })
 
   it('keeps an interval without accesses as a gap', () => {
-    const all = (replayFigure(series, null, 60, theme).data as unknown as Trace[])[0]
+    const all = (replayFigure(series, theme, null, 60).data as unknown as Trace[])[0]
     expect(all?.y[2]).toBeNull()
     expect(all?.y[0]).toBeCloseTo(80)
   })
@@ -40,7 +40,7 @@ describe('the replay of a run', () => {
   })
 
   it('gives every row an axis of its own that does not overlap the others', () => {
-    const { layout } = replayFigure(series, recorded('/v1/sweeps/{sweep_id}/heat'), 60, theme)
+    const { layout } = replayFigure(series, theme, recorded('/v1/sweeps/{sweep_id}/heat'), 60)
     const domains = [layout.yaxis, layout.yaxis2, layout.yaxis3, layout.yaxis4].map((axis) => axis?.domain ?? [0, 0])
     domains.slice(1).forEach((domain, index) => expect(domain[1]).toBeLessThan(domains[index]?.[0] ?? 0))
     expect(domains.at(-1)?.[0]).toBeCloseTo(0)

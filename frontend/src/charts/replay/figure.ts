@@ -64,9 +64,9 @@ function kindTicks(heat: SweepHeat): { tickvals: number[]; ticktext: string[] } 
  */
 export function replayFigure(
   series: SweepRunSeries,
+  theme: ChartTheme,
   heat: SweepHeat | null,
   intervalSeconds: number,
-  theme: ChartTheme,
   narrow = false,
 ): ChartFigure {
   const rows = replayRows(series)

@@ -1,10 +1,10 @@
-import { useMemo } from 'react'
 import type { Sensitivity } from '../../api/_generated/schema'
 import { kindColour } from '../../lib/palette'
 import { formatCount } from '../../lib/units/units'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
 import type { Beside } from '../ghost'
+import { useFigure } from '../useFigure'
 import { sensitivityFigure } from './figure'
 
 interface SensitivityChartProps extends Pick<ChartPanelProps, 'load' | 'height' | 'controls'> {
@@ -18,10 +18,7 @@ interface SensitivityChartProps extends Pick<ChartPanelProps, 'load' | 'height' 
 /** Throughput against memory in DRAM, for looking at: the estimate itself comes from changes. */
 export function SensitivityChart({ sensitivity, kind, hosts, beside = null, ...panel }: SensitivityChartProps) {
   const theme = useChartTheme()
-  const figure = useMemo(
-    () => (sensitivity === undefined ? null : sensitivityFigure(sensitivity, kind, hosts, theme, beside)),
-    [sensitivity, kind, hosts, theme, beside],
-  )
+  const figure = useFigure(sensitivityFigure, sensitivity, kind, hosts, beside)
   const fitted = sensitivity?.fit.some((fit) => fit.kind === kind) ?? false
   const shown = sensitivity?.scatter.length ?? 0
   return (

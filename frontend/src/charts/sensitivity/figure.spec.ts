@@ -13,11 +13,11 @@ describe('throughput against memory in DRAM', () => {
     expect((high?.throughput ?? 0) - (low?.throughput ?? 0)).toBeGreaterThan(0)
     expect(low?.bytes).toBe(Math.min(...answer.scatter.map((point) => point.anon_bytes)))
     expect(fitEnds(answer, 'file')).toEqual([])
-    expect(sensitivityFigure(answer, 'file', names, theme).data).toHaveLength(1)
+    expect(sensitivityFigure(answer, theme, 'file', names).data).toHaveLength(1)
   })
 
   it('names hosts as text, and unknown ones by their id', () => {
-    const points = sensitivityFigure(answer, 'anon', names, theme).data[0] as { customdata: string[] }
+    const points = sensitivityFigure(answer, theme, 'anon', names).data[0] as { customdata: string[] }
     expect(points.customdata[0]).toContain('&lt;i&gt;db')
     expect(points.customdata[1]).toContain('h-2')
   })

@@ -54,9 +54,9 @@ function fitOf(answer: Shown, kind: Kind, divisor: number, { name, colour, dash,
  */
 export function sensitivityFigure(
   answer: Shown,
+  theme: ChartTheme,
   kind: Kind,
   hosts: Map<string, string>,
-  theme: ChartTheme,
   beside: Beside<Shown> | null = null,
 ): ChartFigure {
   const colour = kindColour(kind)

@@ -2,8 +2,8 @@ import { useMemo, type ReactNode } from 'react'
 import type { SwapDevices } from '../../api/_generated/schema'
 import type { LoadState } from '../../lib/loadState'
 import type { SwapQuantity } from '../../lib/url/simulatorUrl'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { deviceLines, familyOf, swapDevicesFigure, swapQuantities } from './figure'
 
 interface SwapDevicesChartProps {
@@ -15,11 +15,7 @@ interface SwapDevicesChartProps {
 
 /** Swap devices against their use: one quantity of each, simulated. */
 export function SwapDevicesChart({ answer, quantity, load, controls }: SwapDevicesChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (answer === undefined ? null : swapDevicesFigure(answer, quantity, theme)),
-    [answer, quantity, theme],
-  )
+  const figure = useFigure(swapDevicesFigure, answer, quantity)
   const lines = useMemo(() => (answer === undefined ? [] : deviceLines(answer, quantity)), [answer, quantity])
   return (
     <ChartPanel

@@ -10,7 +10,7 @@ interface Line {
 }
 
 const drawn = (load: string, quantity: 'amplification' | 'swapIn' | 'swapOut' | 'p99') =>
-  swapDevicesFigure(recorded('/v1/simulator/swap-devices', '', `load=${load}`), quantity, chartThemes.light)
+  swapDevicesFigure(recorded('/v1/simulator/swap-devices', '', `load=${load}`), chartThemes.light, quantity)
 
 describe('swap devices against their use', () => {
   it('leave out devices without the figure, and keep the gap of one that is too full', () => {

@@ -72,7 +72,7 @@ export function deviceLines(answer: SwapDevices, quantity: SwapQuantity): Device
 }
 
 /** One quantity of each device against its use, with the intervals over seeds; the paper's figures are level lines. */
-export function swapDevicesFigure(answer: SwapDevices, quantity: SwapQuantity, theme: ChartTheme): ChartFigure {
+export function swapDevicesFigure(answer: SwapDevices, theme: ChartTheme, quantity: SwapQuantity): ChartFigure {
   const lines = deviceLines(answer, quantity)
   const { axis: says, unit } = swapQuantities[quantity]
   const published = quantity === 'swapOut' ? answer.published : []

@@ -1,7 +1,7 @@
-import { useCallback, useMemo } from 'react'
+import { useCallback } from 'react'
 import type { SweepResults } from '../../api/_generated/schema'
-import { useChartTheme } from '../../ui/theme/useChartTheme'
 import { ChartPanel, type ChartPanelProps } from '../ChartPanel'
+import { useFigure } from '../useFigure'
 import { frontierFigure, frontierPolicies, pricedCells, runAt } from './figure'
 
 interface SweepFrontierChartProps extends Pick<ChartPanelProps, 'load' | 'height'> {
@@ -12,11 +12,7 @@ interface SweepFrontierChartProps extends Pick<ChartPanelProps, 'load' | 'height
 
 /** What memory would cost, and what throughput would be lost, for every run of a sweep. */
 export function SweepFrontierChart({ results, chosenRun, onRun, ...panel }: SweepFrontierChartProps) {
-  const theme = useChartTheme()
-  const figure = useMemo(
-    () => (results === undefined ? null : frontierFigure(results, chosenRun, theme)),
-    [results, chosenRun, theme],
-  )
+  const figure = useFigure(frontierFigure, results, chosenRun)
   const open = useCallback(
     (point: { x: unknown; y: unknown }) => {
       const run = runAt(results?.cells ?? [], point.x, point.y)

@@ -4,7 +4,7 @@ import { recorded } from '../../mock-api/answer'
 import { frontierFigure, frontierPolicies, runAt } from './figure'
 
 const results = recorded('/v1/sweeps/{sweep_id}/results', 'sweep-1')
-const figure = frontierFigure(results, 'tpp-0.50', chartThemes.light)
+const figure = frontierFigure(results, chartThemes.light, 'tpp-0.50')
 const traces = figure.data as unknown as { name: string; x: number[]; y: number[]; marker?: { size: number[] } }[]
 
 describe('the frontier of cost against loss', () => {
@@ -28,7 +28,7 @@ describe('the frontier of cost against loss', () => {
     const [cell] = results.cells
     if (cell === undefined) throw new Error('the mock has no cell')
     const many = Array.from({ length: 14 }, (_, index) => ({ ...cell, policy: `p${index}`, label: `P${index}` }))
-    const drawn = frontierFigure({ cells: many, frontier: [] }, undefined, chartThemes.light).data.slice(1)
+    const drawn = frontierFigure({ cells: many, frontier: [] }, chartThemes.light, undefined).data.slice(1)
     const looks = (drawn as unknown as { marker: { color: string; symbol: string } }[]).map(
       ({ marker }) => `${marker.color} ${marker.symbol}`,
     )

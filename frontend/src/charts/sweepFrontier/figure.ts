@@ -46,7 +46,7 @@ function hoverText(cell: PricedCell): string {
 }
 
 /** Loss over the price of memory: one point for each run, and the line of those that nothing beats on both. */
-export function frontierFigure(results: Shown, chosenRun: string | undefined, theme: ChartTheme): ChartFigure {
+export function frontierFigure(results: Shown, theme: ChartTheme, chosenRun: string | undefined): ChartFigure {
   const cells = pricedCells(results.cells)
   const best = new Set(results.frontier.map((point) => point.run_id))
   const line = [...results.frontier].sort((a, b) => a.cost_ratio - b.cost_ratio)
