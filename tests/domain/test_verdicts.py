@@ -331,6 +331,9 @@ def test_host_that_looks_but_never_considers_a_page_spills() -> None:
     # Without the setting it may as well be that no page is hot.
     assert (judge(made(looking)).word, judge(made(looking)).runner_up) == ("not_known", "spill")
     assert judge(made(looking), Context(balancing=1)).confidence == "certain"
+    doubted = judge(made(looking), Context(balancing=1, doubts=("/proc/sys/kernel/numa_balancing: cut off",)))
+    assert (doubted.word, doubted.confidence) == (judge(made(looking), Context(balancing=1)).word, "likely")
+    assert "numa_balancing: cut off" in doubted.explanation
     assert judge(made({**looking, "promotion_candidates_pages": 1}), Context(balancing=2)).word == "healthy"
 
 

@@ -1,6 +1,7 @@
 """Recorded hosts whose lists were cut off, masked or overwritten: what is missing is not the kernel's."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,50 @@ def test_what_a_damaged_list_lacks_is_not_said_of_the_kernel(
     assert {total.trust for total in missing.values()} == {"not_collected"}
     assert all("did not come whole" in total.note for total in missing.values())
     assert any(VMSTAT in problem for problem in read.problems) is is_seen
+
+
+KEEPS = ("/proc/sys/", "/sys/devices/system/node/node1", "/sys/module/", "/sys/block", "/hugepages")
+"""Settings and the likes of files that are taken already."""
+
+
+def files_of(snapshot: Path) -> Iterator[str]:
+    """Files of a snapshot that describe the host, a node and a group: one of each kind."""
+    for path in sorted(path for path in snapshot.rglob("*") if path.is_file()):
+        name = str(path.relative_to(snapshot))
+        if len(path.read_text(errors="replace")) > 8 and not any(f"/{name}".startswith(kept) for kept in KEEPS):
+            yield name
+
+
+def kinds_of(snapshot: Path) -> list[str]:
+    """By their names without numbers, those of processes left out."""
+    kinds: dict[str, str] = {}
+    for name in files_of(snapshot):
+        folder, _, file = re.sub(r"[0-9]+", "", name).rpartition("/")
+        group = "cgroup" if folder.startswith("sys/fs/cgroup") else folder
+        if not re.match(r"proc/[0-9]+/", name):
+            kinds.setdefault(f"{group}/{file}", name)
+    return list(kinds.values())
+
+
+def test_nothing_is_exact_or_certain_that_stands_on_a_file_with_a_problem(tmp_path: Path) -> None:
+    assert AGENT is not None
+    whole = unpack("01-baseline-fits", tmp_path, step=12)
+    first = min(path for path in whole.iterdir() if path.is_dir())
+    before = analyze_snapshots(AGENT, whole)
+    assert before.problems == ()
+    assert any(total.trust == "exact" for total in before.totals)
+    seen = set()
+    for number, name in enumerate(kinds_of(first)):
+        tree = Tree(whole, tmp_path / str(number)).edit(name, lambda text, _: text[: len(text.rstrip()) * 2 // 3])
+        text = (first / name).read_text(errors="replace")
+        found = analyze_snapshots(AGENT, tree.path)
+        if not any(name in problem for problem in found.problems):
+            continue
+        seen.add(name)
+        assert found.verdict.word == "not_known" or found.verdict.confidence != "certain", name
+        stands = [total for total in found.totals if any(re.search(rf"^{one}\b", text, re.MULTILINE) for one in total.counters)]
+        exact = [total.key for total in stands if total.trust == "exact"]
+        # Groups have counters of the host's names, and so has numastat, of which vmstat has the sums.
+        assert exact == [] or name.startswith("sys/fs/cgroup/") or name.endswith("/numastat"), (name, exact)
+    assert {"proc/vmstat", "proc/meminfo"} <= seen
+    assert any(name.startswith("sys/devices/system/node/") for name in seen)

@@ -1,19 +1,23 @@
 """What a host's inventory says that the ledger and its verdict need: tiers, the size of the top one, settings."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tierscope.domain.base.figures import Grade
 from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
 from tierscope.domain.counters.senders import Sent, read_senders
 from tierscope.domain.ledger.columns import MOVED
+from tierscope.domain.ledger.doubt import bears_on, doubt_plan, read_doubts
 from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service, why_column_unsent
 from tierscope.domain.ledger.promotion_limit import count_promotion_nodes
 from tierscope.domain.ledger.words import Context
 
 FAST_TIERS = frozenset({"dram", "hbm"})
 _GPU = "gpu"
+_OF_PROCESS = re.compile(r"/proc/[0-9]+/")
 _PLANS_KEPT = 20_000
 """A layout has one for each scope, and a fleet a layout for each set of services that share a host."""
 _WHOLE_PLANS_KEPT = 2_000
@@ -40,14 +44,22 @@ class Machine:
     """Who sends the host's counters, where no agent of ours does."""
     has_slow_tier: bool | None = None
     promotion_nodes: int = 1
+    doubts: tuple[str, ...] = ()
+    """Files with problems, in words: what stands on one is not exact, and no verdict certain."""
+
+    @property
+    def size_grade(self) -> Grade:
+        """The grade of sizes of the host's nodes."""
+        doubted = any("/sys/devices/system/" in doubt or bears_on(doubt, "meminfo") for doubt in self.doubts)
+        return "partial" if doubted else "good"
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""
-        return _plan(tuple(keys), self.tiers, self.page_bytes, scope, self.senders)
+        return _plan(tuple(keys), self.tiers, self.page_bytes, scope, self.senders, self.doubts)
 
     def pick(self, keys: tuple[str, ...], scope: str | None = None) -> PickedPlan:
         """The same over the places that it needs: one plan for all hosts whose kernels count alike."""
-        return _pick(keys, self.tiers, self.page_bytes, scope, self.senders)
+        return _pick(keys, self.tiers, self.page_bytes, scope, self.senders, self.doubts)
 
     def pick_each(
         self, keys: tuple[str, ...], services: Mapping[int, str]
@@ -78,16 +90,24 @@ class Machine:
             page_bytes=self.page_bytes,
             huge_pages=self.huge_pages,
             unsent=next(filter(None, map(self.unsent, MOVED)), None),
+            doubts=tuple(doubt for doubt in self.doubts if _OF_PROCESS.search(doubt) is None),
         )
 
 
 @lru_cache(maxsize=_WHOLE_PLANS_KEPT)
 def _plan(
-    keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
+    keys: tuple[str, ...],
+    tiers: Tiers,
+    page_bytes: int | None,
+    scope: str | None,
+    senders: tuple[Sent, ...],
+    doubts: tuple[str, ...],
 ) -> Plan:
     if scope is None:
-        return plan_host(keys, tiers, page_bytes=page_bytes, senders=senders)
-    return plan_service(keys, [scope], tiers, senders=senders)
+        plan = plan_host(keys, tiers, page_bytes=page_bytes, senders=senders)
+    else:
+        plan = plan_service(keys, [scope], tiers, senders=senders)
+    return doubt_plan(plan, keys, doubts) if doubts else plan
 
 
 @lru_cache(maxsize=_PLANS_KEPT)
@@ -98,13 +118,21 @@ def _counted_scopes(keys: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=_PLANS_KEPT)
 def _pick(
-    keys: tuple[str, ...], tiers: Tiers, page_bytes: int | None, scope: str | None, senders: tuple[Sent, ...]
+    keys: tuple[str, ...],
+    tiers: Tiers,
+    page_bytes: int | None,
+    scope: str | None,
+    senders: tuple[Sent, ...],
+    doubts: tuple[str, ...],
 ) -> PickedPlan:
-    return pick(_plan(keys, tiers, page_bytes, scope, senders))
+    return pick(_plan(keys, tiers, page_bytes, scope, senders, doubts))
 
 
-def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
-    """Read an inventory (field names of the contract). Without one the top tier is not known."""
+def read_machine(inventory: Mapping[str, Any] | None, problems: Sequence[str] = ()) -> Machine:
+    """Read an inventory (field names of the contract). Without one the top tier is not known.
+
+    `problems`: what was wrong with the files of a recording, where more is known than the inventory says.
+    """
     body = inventory or {}
     nodes = [node for node in body.get("nodes", ()) if node.get("id") is not None and node.get("tier_class") != _GPU]
     top = _top_nodes(body, nodes)
@@ -124,6 +152,7 @@ def read_machine(inventory: Mapping[str, Any] | None) -> Machine:
         has_slow_tier=bool(sizes.keys() - top) if top else None,
         promotion_nodes=count_promotion_nodes(nodes, top) or max(len(top), 1),
         senders=read_senders(body),
+        doubts=tuple(dict.fromkeys((*read_doubts(body), *problems))),
     )
 
 

@@ -28,6 +28,13 @@ FEW_OUTSIDE = 0.08
 def judge(ledger: Ledger, context: Context | None = None) -> Verdict:
     """Judge a window of the ledger. Needs at least five intervals with differences."""
     context = context or Context()
+    found = _judge(ledger, context)
+    if context.doubts and found.confidence == "certain" and found.word != "not_known":
+        return replace(found, explanation=f"{found.explanation} {context.doubts[0]}", confidence="likely")
+    return found
+
+
+def _judge(ledger: Ledger, context: Context) -> Verdict:
     if int(ledger.present.any(axis=1).sum()) < MIN_INTERVALS:
         return Verdict("not_known", f"Fewer than {MIN_INTERVALS} intervals with counters in the window.", "certain")
     blind = ledger.total("promoted_pages") is None and ledger.total("demoted_pages") is None

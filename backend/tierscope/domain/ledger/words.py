@@ -86,7 +86,8 @@ class Context:
     `one_tier`: nodes without processors are in the tier of those with some. `has_slow_tier`: whether any node is in
     a slower tier. `promotion_nodes`: nodes that take promotions, each of which has the promotion limit for itself.
     `page_bytes`: of a base page, which all counts are in; a transparent huge page is `huge_pages` of them. `unsent`:
-    why nobody sends tier moves, which the kernel may count all the same.
+    why nobody sends tier moves, which the kernel may count all the same. `doubts`: files that it stands on and that had
+    a problem, in words: no word is certain then.
     """
 
     dram_bytes: float | None = None
@@ -104,6 +105,7 @@ class Context:
     unsent: str | None = None
     page_bytes: int | None = MODEL_PAGE_BYTES
     huge_pages: int = huge_pages_of(MODEL_PAGE_BYTES)
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

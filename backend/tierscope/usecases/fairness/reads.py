@@ -181,7 +181,8 @@ def _size(found: HostTenants, window: Window) -> Figure:
     size, name = found.machine.top_bytes, "fairness.top_tier_bytes/1"
     if size is None:
         return absent(name, "bytes", "not_supported", _NO_TIERS, window=window)
-    return Figure(name, "ok", size, "bytes", window=window, n_hosts=1, grade="good", grounding="L sizes of nodes")
+    grade = found.machine.size_grade
+    return Figure(name, "ok", size, "bytes", window=window, n_hosts=1, grade=grade, grounding="L sizes of nodes")
 
 
 def _held(found: HostTenants, window: Window) -> Figure:

@@ -99,7 +99,12 @@ def analyze_snapshots(agent: Path, path: Path) -> MovesAnalysis:
         ) from error
     except RuntimeError as error:
         raise ConfigurationError(str(error), next_step="Run `make agent`, or install a release.") from error
-    machine, facts = read_machine(read.inventory), read_facts(read.inventory)
+    return analyze_read(read)
+
+
+def analyze_read(read: Snapshots) -> MovesAnalysis:
+    """Build the ledger of what was read, and judge it."""
+    machine, facts = read_machine(read.inventory, read.problems), read_facts(read.inventory)
     plan = machine.plan(read.keys)
     ledger = _ledger(read, plan)
     limit_events = _count_limit_events(read, facts)
