@@ -28,7 +28,9 @@ THEN = ("silent", "name")
 KINDS = ("kernel", "documentation", "paper", "report")
 RELEASE = re.compile(r"([1-9][0-9]*\.[0-9]+)?")
 TEXTS = ("title", "together_why", "kernel", "holds", "fires", "proposes", "effect", "measure")
-LISTS = ("settings", "together", "must", "harm")
+SHARED = ("says", "fix")
+"""Texts of rules without settings, which `doctor` and the service say alike."""
+LISTS = ("settings", "together", "must", "harm", "doctor")
 KEYS = frozenset({*TEXTS, *LISTS, "order", "must_not", "source"})
 HAZARD_KEYS = frozenset({"says", "seen", "sources", "from_kernel", "before_kernel", "unsure_kernel"})
 KEEPING = ("sysctl", "tmpfiles", "udev", "systemd")
@@ -90,8 +92,8 @@ def parse_hazard(name: str, entry: Mapping[str, object]) -> Hazard:
 
 def parse_charter(rule: str, entry: Mapping[str, object], hazards: Sequence[str]) -> Charter:
     """Check one charter. Raises CharterError."""
-    if set(entry) != KEYS:
-        raise CharterError(f"{rule}: keys differ: {', '.join(sorted(set(entry) ^ KEYS))}.")
+    if set(entry) - set(SHARED) != KEYS:
+        raise CharterError(f"{rule}: keys differ: {', '.join(sorted((set(entry) - set(SHARED)) ^ KEYS))}.")
     order, must_not, sources = entry["order"], entry["must_not"], entry["source"]
     if not isinstance(order, int) or not isinstance(must_not, dict) or not isinstance(sources, list):
         raise CharterError(f"{rule}: `order` is a number, `must_not` a table and `source` a list of tables.")
@@ -102,7 +104,7 @@ def parse_charter(rule: str, entry: Mapping[str, object], hazards: Sequence[str]
             raise CharterError(f"{rule}: must_not.{hazard} is no hazard of hazards.toml, or not one of {THEN}.")
     if any(set(source) != {"kind", "cite"} or source["kind"] not in KINDS for source in sources):
         raise CharterError(f"{rule}: a source has `cite` and a `kind` of {', '.join(KINDS)}.")
-    texts = {key: str(entry[key]) for key in TEXTS}
+    texts = {key: str(entry[key]) for key in TEXTS} | {key: str(entry.get(key, "")) for key in SHARED}
     lists = {key: tuple(map(str, entry[key])) for key in LISTS}  # type: ignore[call-overload]  # checked as they are used
     if not texts["measure"].endswith(".") or not lists["must"] or not lists["harm"]:
         raise CharterError(f"{rule}: `must`, `harm` and a `measure` in whole sentences are needed.")
@@ -192,6 +194,9 @@ class Charter:
     must_not: dict[str, Then]
     harm: tuple[str, ...]
     measure: str
+    doctor: tuple[str, ...]
+    says: str
+    fix: str
     sources: tuple[tuple[str, str], ...]
 
 
@@ -238,6 +243,8 @@ def _python_charter(one: Charter) -> str:
         "{" + ", ".join(f"{_text(name)}: {_text(then)}" for name, then in one.must_not) + "}",
         f"({_quoted(lists['harm'])})",
         _text(texts["measure"]),
+        f"({_quoted(lists['doctor'])})",
+        *(_text(texts[key]) for key in SHARED),
         "(" + "".join(f"({_text(kind)}, {_text(cite)}), " for kind, cite in one.sources) + ")",
     )
     return f"Charter({', '.join(fields)})"
@@ -295,6 +302,9 @@ def _rust_charter(one: Charter) -> str:
         must_not: &[{must_not}],
         harm: {texts("harm")},
         measure: {_text(one.texts["measure"])},
+        doctor: {texts("doctor")},
+        says: {_text(one.texts["says"])},
+        fix: {_text(one.texts["fix"])},
         sources: &[{sources}],
     }},"""
 
@@ -348,6 +358,8 @@ def _details(one: Charter) -> list[str]:
     lines.append(f"- **Must:** {'; '.join(lists['must'])}")
     lines.append(f"- **Must not:** {', '.join(silent) if silent else 'none'}")
     lines += [f"- **Given with the risk named:** {', '.join(named)}"] if named else []
+    lines += [f"- **Says:** {texts['says']} {texts['fix']}".replace("  ", " ")] if texts["fix"] else []
+    lines += [f"- **`doctor`:** {', '.join(f'`{name}`' for name in lists['doctor'])}"] if lists["doctor"] else []
     lines += [f"- **Harm:** {' '.join(lists['harm'])}", f"- **Helped when:** {texts['measure']}"]
     return [*lines, f"- **Sources:** {'; '.join(cite for _, cite in one.sources)}", ""]
 

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from tierscope.domain._generated.advice import CHARTERS, HAZARDS, KEEP_SYSCTL
+from tierscope.domain.knobs.advice import _NOTICES
 
 CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
@@ -76,3 +77,13 @@ def test_what_belongs_together_names_each_other_where_both_need_it() -> None:
 
 def test_a_drop_in_sorts_behind_the_file_of_the_system() -> None:
     assert Path(KEEP_SYSCTL).name > "99-sysctl.conf"
+
+
+def test_what_no_window_is_needed_for_is_said_by_doctor_too() -> None:
+    rules = CONTRACT.parent / "collector-agent" / "crates" / "agent" / "src" / "doctor"
+    source = "".join(path.read_text(encoding="utf-8") for path in rules.rglob("*.rs"))
+    page = (CONTRACT.parent / "docs" / "agent-json.md").read_text(encoding="utf-8")
+    told = {name for charter in CHARTERS.values() for name in charter.doctor}
+    assert [name for name in told if f'"{name}"' not in source or f"`{name}`" not in page] == []
+    notices = {advice_of.__name__ for advice_of in _NOTICES}
+    assert {rule for rule in notices if not (CHARTERS[rule].doctor and CHARTERS[rule].fix)} == set()

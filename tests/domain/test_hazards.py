@@ -10,6 +10,7 @@ from tierscope.domain.knobs.advice import RULES
 from tierscope.domain.knobs.facts import (
     DEMOTION,
     LRU_GEN,
+    MEMMAP_ON_MEMORY,
     MIN_TTL,
     NUMA_BALANCING,
     SWAPPINESS,
@@ -17,7 +18,7 @@ from tierscope.domain.knobs.facts import (
     SwapDrive,
 )
 from tierscope.domain.knobs.hazards import is_there
-from tierscope.domain.knobs.machine import read_host
+from tierscope.domain.knobs.machine import list_subtracted, read_host
 from tierscope.domain.knobs.policy import policy_of_host
 
 GIB = float(1 << 30)
@@ -101,6 +102,29 @@ def test_services_that_would_leave_their_cpuset_are_named() -> None:
     assert "membind" in risk_of(SPILL)
 
 
+def test_a_mover_in_user_space_is_named_beside_what_it_competes_with() -> None:
+    mover = "memtierd (process 7) may move pages between nodes: the kernel counts them nowhere"
+    assert mover in risk_of(on(SPILL, mover=mover))
+    says = HAZARDS["user-space-mover"].says
+    assert says in risk_of(on(SPILL, processes_seen=False)), "whose processes nobody listed"
+    assert says not in risk_of(SPILL)
+    assert read_host({"findings": [{"id": "user-space-mover", "cause": mover}]}).mover == mover
+
+
+def test_who_is_bound_by_a_memory_policy_is_named_and_what_was_not_seen_is_said() -> None:
+    bound = "memory policies bind services to nodes without the slower node 1: db"
+    says = HAZARDS["membind"].says
+    assert f"{says} Here {bound}." in risk_of(on(SPILL, bound=bound))
+    assert "none is bound so" in risk_of(on(SPILL, policies_seen=True))
+    assert "none is bound so" not in risk_of(SPILL)
+    told = {"findings": [{"id": "membind", "cause": bound}], "services": [{"name": "db"}]}
+    knobs = [{"path": LRU_GEN, "value": "0x0000"}]
+    assert read_host(told | {"knobs": knobs}).bound == bound
+    assert read_host(told | {"knobs": knobs}).policies_seen
+    assert not read_host(told | {"knobs": knobs, "tree": "sos 4.12"}).policies_seen
+    assert bound[1:] in list_subtracted(told)[-1].why
+
+
 def test_damon_that_tiers_keeps_the_other_mover_out() -> None:
     both = advise(on(SPILL, damon_promotes=True, damon_demotes=True))
     assert both.advice == ()
@@ -179,6 +203,14 @@ def test_zswap_below_its_kernel_and_a_very_large_tier_are_told_beside_advice() -
     (notice,) = advise(large).notices
     assert notice.rule == "metadata"
     assert [found.value for found in notice.evidence] == [pytest.approx(32), pytest.approx(128 * GIB)]
+    assert notices(on(large, has_slow_tier=False)) == ["metadata"], "a kernel without tiers"
+    in_dram = "Up to 50% of DRAM"
+    assert (notice.note or "").startswith(in_dram)
+    device = "/sys/bus/dax/devices/dax0.0/memmap_on_memory"
+    for parameter, of_device, stays in (("Y", "0", False), ("force", "1", True), ("N", "1", False), ("Y", None, False)):
+        told = with_knobs(large, {MEMMAP_ON_MEMORY: parameter, device: of_device})
+        (notice,) = advise(told).notices
+        assert (in_dram not in (notice.note or "")) is stays, (parameter, of_device)
     assert notices(SPILL) == []
 
 

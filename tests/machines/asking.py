@@ -77,4 +77,5 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
     wrong += [
         f"{name} is {confidences[name]}" for name in right.certain if confidences.get(name, "certain") != "certain"
     ]
+    wrong += [f"{name} is certain" for name in right.likely if confidences.get(name) == "certain"]
     return wrong

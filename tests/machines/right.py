@@ -15,12 +15,14 @@ ABOUT_MEMORY = frozenset(
         "faster-memory-above-dram",
         "faster-memory-below-dram",
         "gpu-memory-node",
+        "large-slow-tier",
         "lower-tier-not-known",
         "memory-offline",
         "mixed-node",
         "not-in-tree",
         "one-tier",
         "promotion-off",
+        "user-space-mover",
     }
 )
 """Findings that bear on what memory is and on what the kernel makes of it; others are not judged here."""
@@ -40,7 +42,8 @@ class Right:
     gpu: float = 0
     unknown: float = 0
     certain: frozenset[str] = frozenset()
-    """Findings that are certain; the others of `findings` are likely, where they are about a class."""
+    likely: frozenset[str] = frozenset()
+    """Findings that are certain, and that are not; others of `findings` may be either."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from machines.trees import (
     cxl_region,
     memory_blocks,
     pci_function,
+    program,
 )
 
 _ON = Settings("true", "2")
@@ -274,6 +275,61 @@ KINDS = (
             "4.18.0-553.22.1.el8_10.x86_64", beside(192, 756), settings=Settings(None, "1"), dax=(Dax(NVDIMM, 1, 756),)
         ),
         Right(_SLOW_PMEM, 192, "not possible", "kernel", ids("one-tier"), slower=756),
+    ),
+    Kind(
+        "persistent memory of eight times DRAM, RHEL 8 (4.18)",
+        "pmem/ndctl issue 110; Documentation/admin-guide/mm/memory-hotplug.rst, Zone Imbalances",
+        Machine(
+            "4.18.0-553.22.1.el8_10.x86_64",
+            beside(192, 1536),
+            settings=Settings(None, "1"),
+            dax=(Dax(NVDIMM, 1, 1536),),
+        ),
+        Right(_SLOW_PMEM, 192, "not possible", "kernel", ids("large-slow-tier", "one-tier"), slower=1536),
+    ),
+    Kind(
+        "persistent memory that memtierd moves pages to, kernel's tiering off, Linux 6.6",
+        "intel/memtierd, README; intel/cri-resource-manager issue 962",
+        Machine(
+            "6.6.30",
+            beside(192, 756),
+            {4: "0", 22: "1"},
+            settings=_OFF,
+            dax=(Dax(NVDIMM, 1, 756),),
+            files=program(7, "memtierd", "/usr/bin/memtierd", "-config", "/etc/memtierd.yaml"),
+            vmstat={"pgmigrate_success": 4_000_000, "pgdemote_kswapd": 0, "pgpromote_success": 0},
+        ),
+        Right(
+            _SLOW_PMEM,
+            192,
+            "unknown",
+            "settings",
+            ids("demotion-off", "promotion-off", "user-space-mover"),
+            slower=756,
+            likely=ids("demotion-off", "promotion-off", "user-space-mover"),
+        ),
+    ),
+    Kind(
+        "CXL that something moved pages to, kernel's tiering off, Linux 6.12",
+        "mm/migrate.c: PGMIGRATE_SUCCESS for every reason; numactl, migratepages(8)",
+        Machine(
+            "6.12.9",
+            beside(256, 128),
+            {4: "0", 22: "1"},
+            settings=_OFF,
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1),
+            vmstat={"pgmigrate_success": 4_000_000, "compact_isolated": 20_000, "numa_pages_migrated": 300_000},
+        ),
+        Right(
+            _SLOW_CXL,
+            256,
+            "unknown",
+            "settings",
+            ids("demotion-off", "promotion-off", "user-space-mover"),
+            slower=128,
+            likely=ids("demotion-off", "promotion-off"),
+        ),
     ),
     Kind(
         "a kernel with the TPP patches, its settings not shown",

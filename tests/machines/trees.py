@@ -120,6 +120,17 @@ def memory_blocks(node: int, spans_gib: tuple[tuple[int, int], ...], block_gib: 
     return files
 
 
+def program(pid: int, comm: str, *arguments: str) -> dict[str, str]:
+    """Files of a running program (proc(5))."""
+    at = f"proc/{pid}"
+    return {
+        f"{at}/stat": f"{pid} ({comm}) S 1 {pid} {pid} 0 -1 0 {'0 ' * 44}\n",
+        f"{at}/comm": f"{comm}\n",
+        f"{at}/cmdline": "".join(f"{argument}\0" for argument in arguments),
+        f"{at}/cgroup": "0::/tools\n",
+    }
+
+
 def cedt(start_gib: int, gib: int) -> bytes:
     """Firmware's table with one CXL window (CXL specification, CEDT, CFMWS)."""
     body = struct.pack("<BBHIQQ", _CFMWS, 0, 24, 0, start_gib * GIB, gib * GIB)

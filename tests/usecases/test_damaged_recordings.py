@@ -80,7 +80,11 @@ def test_nothing_is_exact_or_certain_that_stands_on_a_file_with_a_problem(tmp_pa
             continue
         seen.add(name)
         assert found.verdict.word == "not_known" or found.verdict.confidence != "certain", name
-        stands = [total for total in found.totals if any(re.search(rf"^{one}\b", text, re.MULTILINE) for one in total.counters)]
+        stands = [
+            total
+            for total in found.totals
+            if any(re.search(rf"^{one}\b", text, re.MULTILINE) for one in total.counters)
+        ]
         exact = [total.key for total in stands if total.trust == "exact"]
         # Groups have counters of the host's names, and so has numastat, of which vmstat has the sums.
         assert exact == [] or name.startswith("sys/fs/cgroup/") or name.endswith("/numastat"), (name, exact)

@@ -66,9 +66,10 @@ def advise(facts: Facts) -> Given:
     """Apply all rules. Rules on tiers need a slower tier; a setting that the host lacks is never proposed."""
     names = [rule for rule in CHARTERS if rule in RULES] if facts.host.has_slow_tier else ["F11"]
     answers = [answer for rule in names if (answer := RULES[rule](facts)) is not None]
+    notices, _ = _weigh([notice for rule in _NOTICES if (notice := rule(facts)) is not None], facts)
     if not facts.host.has_slow_tier:
         kept, withheld = _weigh([answer for answer in answers if isinstance(answer, Advice)], facts)
-        return Given(kept, withheld=withheld)
+        return Given(kept, withheld=withheld, notices=notices)
     fired = [answer for answer in answers if isinstance(answer, Advice)]
     if not any(advice.rule in {"F2", "F11"} for advice in fired):
         fired += [advice for advice in (rules_rest.capacity(facts),) if advice is not None]
@@ -79,7 +80,6 @@ def advise(facts: Facts) -> Given:
     kept, withheld = _weigh(whole, facts)
     given = {rule for advice in kept for rule in advice.charters}
     unknown = (*(answer for answer in answers if isinstance(answer, Unknown) and answer.rule not in given), *halves)
-    notices, _ = _weigh([notice for rule in _NOTICES if (notice := rule(facts)) is not None], facts)
     if not kept:
         return Given((), (), nothing or rules_rest.satisfied(facts), unknown, withheld, notices)
     advice, waiting = _resolve(kept)

@@ -31,6 +31,7 @@ MIN_TTL = "/sys/kernel/mm/lru_gen/min_ttl_ms"
 ZSWAP = "/sys/module/zswap/parameters/enabled"
 DAMON_MTIER = "/sys/module/damon_sample_mtier/parameters/enabled"
 MEMMAP_ON_MEMORY = "/sys/module/memory_hotplug/parameters/memmap_on_memory"
+_DAX = "/sys/bus/dax/devices/"
 
 TIERING_BIT = 2
 """The bit of kernel.numa_balancing that promotes from slower tiers."""
@@ -94,7 +95,9 @@ class Host:
     `sockets`: nodes of the top tier with processors. Without `bandwidth_measured` the bandwidth of the slow tier is
     what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
     `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
-    whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, in words.
+    whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, `mover` what
+    else moves pages, `bound` who is bound to nodes by a memory policy, each in words; `policies_seen` says whether the
+    agent could look at the policies of processes.
     `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
     """
 
@@ -124,6 +127,9 @@ class Host:
     damon_promotes: bool = False
     damon_demotes: bool = False
     barring: str | None = None
+    mover: str | None = None
+    bound: str | None = None
+    policies_seen: bool = False
     processes_seen: bool = False
     agent_told: bool = False
 
@@ -136,6 +142,13 @@ class Host:
         """Whether a switch is on; None where it does not exist, cannot be read, or says neither."""
         value = (self.knobs.get(path) or "").strip()
         return True if value in _ON else False if value in _OFF else None
+
+    @property
+    def struct_pages_stay_below(self) -> bool:
+        """Whether struct pages of devices' memory lie on it: by the kernel's parameter and each device's setting."""
+        devices = [path for path in self.knobs if path.startswith(_DAX) and path.endswith("/memmap_on_memory")]
+        paths = (MEMMAP_ON_MEMORY, *devices)
+        return bool(devices) and all(self.is_on(path) or self.knobs.get(path) == "force" for path in paths)
 
     @property
     def limited_nodes(self) -> int:

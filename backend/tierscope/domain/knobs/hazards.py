@@ -77,13 +77,21 @@ def weigh(advice: Advice, facts: Facts) -> Advice | Withheld:
 
 def _named(name: str, facts: Facts) -> str:
     says = HAZARDS[name].says
-    if name == "strict-cpuset" and facts.host.barring is not None:
-        return f"{says} Here {facts.host.barring}."
+    here = {"strict-cpuset": facts.host.barring, "user-space-mover": facts.host.mover, "membind": facts.host.bound}.get(
+        name
+    )
+    if here is not None:
+        return f"{says} Here {here}."
+    if name == "membind" and facts.host.policies_seen:
+        return f"{says} {_UNBOUND}"
     if is_there(name, facts):
         return f"{says} This host is one of them." if name in _OF_HOSTS else says
     return says
 
 
+_UNBOUND = (
+    "Of the services' processes that were looked at none is bound so; policies of single mappings (mbind) are not read."
+)
 _OF_HOSTS = frozenset({"mglru-no-swap"})
 """Hazards whose text speaks of hosts in general."""
 
@@ -165,10 +173,11 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "not-judged": lambda facts: facts.verdict is None and facts.heat.served_now is None,
     "slow-tier-full": _slow_tier_full,
     "strict-cpuset": _strict_cpuset,
-    "membind": lambda _: None,
+    "membind": lambda facts: True if facts.host.bound is not None else None,
     "mglru-no-swap": _hang,
     "damon-promotes": lambda facts: facts.host.damon_promotes,
     "damon-demotes": lambda facts: facts.host.damon_demotes,
+    "user-space-mover": lambda facts: facts.host.mover is not None or (False if facts.host.processes_seen else None),
     "classic-balancing": lambda facts: facts.host.limited_nodes > 1 and _mode_lacks(CLASSIC_BIT)(facts),
     "several-dram-nodes": lambda facts: facts.host.limited_nodes > 1,
     "vma-filters": lambda facts: _at_least(facts.flows.slow_shared_ratio, SHARED_MIN),

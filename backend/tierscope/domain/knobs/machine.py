@@ -66,7 +66,10 @@ def read_host(inventory: Body | None) -> Host:
         cpus=body.get("cpus_online") or None,
         damon_promotes=_damon_moves(body, "migrate_hot") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
-        barring=next((finding["cause"] for finding in _findings(body, "cpuset-bars-slow-tier")), None),
+        barring=_cause(body, "cpuset-bars-slow-tier"),
+        mover=_cause(body, "user-space-mover"),
+        bound=_cause(body, "membind"),
+        policies_seen=told and _sees_policies(body),
         processes_seen=told and bool(body.get("services")),
         agent_told=told,
         page_bytes=facts.machine.page_bytes,
@@ -75,6 +78,16 @@ def read_host(inventory: Body | None) -> Host:
 
 def _findings(body: Body, name: str) -> list[Body]:
     return [finding for finding in body.get("findings") or () if finding.get("id") == name and finding.get("cause")]
+
+
+def _cause(body: Body, name: str) -> str | None:
+    return next((finding["cause"] for finding in _findings(body, name)), None)
+
+
+def _sees_policies(body: Body) -> bool:
+    """On its own host, with the right to look at processes of others."""
+    limited = any(finding.get("id") == "limited-rights" for finding in body.get("findings") or ())
+    return bool(body.get("services")) and not body.get("tree") and not limited
 
 
 def _damon_moves(body: Body, action: str) -> bool:
@@ -132,13 +145,16 @@ def list_subtracted(inventory: Body | None) -> tuple[SubtractedMemory, ...]:
             found.append(SubtractedMemory(what, float(sum(known)) * unit, why))
         else:
             found.append(SubtractedMemory(what, None, NOT_KNOWN if known else _NOT_TOLD))
-    return (*found, SubtractedMemory("memory policies and cpusets", None, _BINDINGS))
+    return (*found, SubtractedMemory("memory policies and cpusets", None, _bindings(body)))
 
 
 _NOT_TOLD = "The host does not say how much of it there is."
-_BINDINGS = (
-    "Not collected: memory bound to nodes by numactl, NUMAPolicy= or cpuset.mems does not follow these settings."
-)
+_BINDINGS = "How much is bound to nodes by numactl, NUMAPolicy= or cpuset.mems is not collected."
+
+
+def _bindings(body: Body) -> str:
+    found = [cause for name in ("membind", "cpuset-bars-slow-tier") if (cause := _cause(body, name)) is not None]
+    return " ".join([_BINDINGS, *(f"{cause[:1].upper()}{cause[1:]}." for cause in found)])
 
 
 def _has_slow_tier(facts: HostFacts, slow: Sequence[int]) -> bool:

@@ -64,6 +64,29 @@ pub fn read(reader: &mut Reader, pid: u32, limit_bytes: u64) -> Result<NumaMaps,
     Ok(maps)
 }
 
+/// Enough for the address of a mapping and its policy, whose list of nodes may be long.
+const FIRST_WORDS_BYTES: usize = 256;
+
+/// The memory policy of a process (`set_mempolicy`, `numactl`) as its first mapping shows it, which has seldom one of its
+/// own: `default`, `bind:0`, `prefer:1`. The kernel walks the first mappings alone, which are small.
+pub fn task_policy(reader: &mut Reader, pid: u32) -> Option<String> {
+    let beginning = reader
+        .beginning(&format!("/proc/{pid}/numa_maps"), FIRST_WORDS_BYTES)
+        .ok()?;
+    let mut words = beginning.split(' ');
+    u64::from_str_radix(words.next()?, 16).ok()?;
+    let policy = words.next()?;
+    // What is cut off within the list of nodes is not known.
+    (words.next().is_some() || beginning.ends_with('\n')).then(|| policy.trim_end().to_owned())
+}
+
+/// The nodes that a policy binds to: `bind:0-1`, `bind=static:0`; `None` of any other.
+pub fn bound_nodes(policy: &str) -> Option<Vec<u32>> {
+    let (mode, nodes) = policy.split_once(':')?;
+    let mode = mode.split('=').next()?;
+    (mode == "bind").then(|| text::list(nodes).ok())?
+}
+
 const BASE_PAGE_BYTES: i64 = 4096;
 const HUGE_POOLS: &str = "/sys/kernel/mm/hugepages";
 
@@ -166,6 +189,41 @@ mod tests {
         std::fs::write(directory.path().join("proc/9/numa_maps"), text).unwrap();
         let mut reader = Reader::new(Root::new(directory.path()));
         read(&mut reader, 9, limit_bytes).unwrap()
+    }
+
+    #[test]
+    fn the_policy_of_a_task_is_that_of_its_first_mapping() {
+        let policy = |text: &str| {
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(directory.path().join("proc/9")).unwrap();
+            std::fs::write(directory.path().join("proc/9/numa_maps"), text).unwrap();
+            task_policy(&mut Reader::new(Root::new(directory.path())), 9)
+        };
+        let rest = format!(
+            "7fb7a4021000 default heap anon=3 N0=3 kernelpagesize_kB=4\n{}",
+            "x".repeat(9000)
+        );
+        assert_eq!(
+            policy(&format!("00400000 bind:0-1 file=/tmp/a N0=6\n{rest}")).unwrap(),
+            "bind:0-1"
+        );
+        assert_eq!(policy("00400000 default\n").unwrap(), "default");
+        assert_eq!(
+            policy(&format!("00400000 bind:{}", "0,2,4,".repeat(60))),
+            None,
+            "cut off"
+        );
+        assert_eq!(policy(""), None);
+        for (policy, nodes) in [
+            ("bind:0-1,4", Some(vec![0, 1, 4])),
+            ("bind=static:2", Some(vec![2])),
+            ("bind=relative|balancing:0", Some(vec![0])),
+            ("prefer:0", None),
+            ("default", None),
+            ("interleave:0-1", None),
+        ] {
+            assert_eq!(bound_nodes(policy), nodes, "{policy}");
+        }
     }
 
     #[test]

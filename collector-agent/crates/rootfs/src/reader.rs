@@ -174,6 +174,19 @@ impl Reader {
         Ok(self.parse_loaded(&path, length, parser))
     }
 
+    /// The first bytes of a file, in one read: of a file that the kernel makes as it is read, it makes no more than that.
+    pub fn beginning(&mut self, kernel_path: &str, bytes: usize) -> Result<&str, Missing> {
+        let mut file = File::open(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
+        self.buffer.clear();
+        self.buffer.resize(bytes, 0);
+        let got = file
+            .read(&mut self.buffer)
+            .map_err(|error| Missing::from_io(&error))?;
+        self.bytes_read += got as u64;
+        self.buffer.truncate(got);
+        Ok(sanitize(&mut self.buffer))
+    }
+
     /// Hands out a file line by line without keeping it, until `limit_bytes` are read. For files that grow with the
     /// number of mappings of a process.
     pub fn each_line(

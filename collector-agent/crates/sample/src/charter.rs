@@ -72,6 +72,12 @@ pub struct Charter {
     pub harm: &'static [&'static str],
     /// What shows afterwards whether it helped.
     pub measure: &'static str,
+    /// The findings of `doctor` that say it; none where it takes a window of counters or heat.
+    pub doctor: &'static [&'static str],
+    /// Of rules without settings that `doctor` has too: what is, in whole sentences.
+    pub says: &'static str,
+    /// What to do then.
+    pub fix: &'static str,
     /// Files and commits of the kernel, documentation, papers and public reports.
     pub sources: &'static [&'static str],
 }

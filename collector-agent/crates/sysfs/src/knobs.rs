@@ -98,6 +98,8 @@ const FAMILIES: &[(&str, &str, &str)] = &[
         "hugepages-",
         "/shmem_enabled",
     ),
+    // Whether the struct pages of a device's memory lie on it, once it is the kernel's (6.8).
+    ("/sys/bus/dax/devices", "dax", "/memmap_on_memory"),
     ("/sys/block", "zram", "/comp_algorithm"),
     ("/sys/block", "zram", "/disksize"),
 ];

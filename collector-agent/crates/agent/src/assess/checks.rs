@@ -219,6 +219,9 @@ fn setting<'a>(host: &'a Host, tiering: &Tiering, is_on: Option<bool>, finding: 
         (Lower::Faster(_), Some(true)) => (Outcome::Fail, next("faster-memory-below-dram", "")),
         (Lower::Gpu(_), Some(true)) => (Outcome::Fail, next("gpu-memory-node", "")),
         (Lower::NotKnown(_), Some(_)) => (Outcome::NotKnown, next("lower-tier-not-known", "")),
+        (_, Some(false)) if found(host, "user-space-mover").is_some() => {
+            (Outcome::NotKnown, next("user-space-mover", ""))
+        }
         (_, Some(false)) => (Outcome::Fail, next(finding, NOT_THERE)),
         (_, None) if host.last().inventory.tree.is_empty() => (Outcome::NotKnown, NOT_THERE),
         (_, None) => (Outcome::NotKnown, ASK_THE_HOST),

@@ -92,13 +92,14 @@ pub(super) fn assess(host: &Host) -> Assessment {
         .findings
         .iter()
         .any(|finding| finding.id == "cpuless-node-in-top-tier");
+    let settings_are_absent = tiering.demotes.is_none() || tiering.promotes.is_none();
     let state = match tiering.state {
         _ if memory.is_none() => State::NotKnown,
         _ if failed("kernel_knows_tiers") => State::Kernel,
         "not possible" if misplaced => State::Misplaced,
         "not possible" => State::OneTier,
         // Settings that files of a host do not hold are no settings that are wrong.
-        "unknown" if !inventory.tree.is_empty() => State::NotKnown,
+        "unknown" if !inventory.tree.is_empty() && settings_are_absent => State::NotKnown,
         _ => match tiering.lower {
             Lower::Nothing => State::NotKnown,
             Lower::Gpu(_) => State::OneTier,

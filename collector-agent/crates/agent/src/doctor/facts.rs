@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tierscope_procfs::{counters, host, process, zoneinfo};
+use tierscope_procfs::{counters, host, numa_maps, process, zoneinfo};
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::{FileProblem, Inventory};
 use tierscope_sysfs::damon_admin::{self, Kdamond};
@@ -53,8 +53,12 @@ pub(crate) struct Facts<'a> {
     pub(crate) lacks: Vec<&'static str>,
     /// Programs that clear accessed bits, and threads of DAMON whose settings may not be read, in words.
     pub(crate) clearers: Vec<String>,
+    /// Programs that move pages between nodes from user space, and threads of DAMON whose settings may not be read, in words.
+    pub(crate) movers: Vec<String>,
     /// Services that may not use some node with memory, with the nodes that they may not use.
     pub(crate) barred: Vec<(String, Vec<u32>)>,
+    /// Services whose processes a memory policy of theirs binds to nodes, with the nodes that it leaves out.
+    pub(crate) bound: Vec<(String, Vec<u32>)>,
     /// Files that all of this and the inventory stand on, and that could not be understood or may not be whole.
     pub(crate) problems: Vec<FileProblem>,
 }
@@ -106,9 +110,13 @@ impl<'a> Facts<'a> {
                 risen: Vec::new(),
             },
             vmstat,
-            clearers: clearers(reader, discovered, kdamonds.is_ok()),
+            clearers: programs(reader, discovered, &CLEARING_PROGRAMS, true, kdamonds.is_ok()),
+            movers: programs(reader, discovered, &MOVING_PROGRAMS, false, kdamonds.is_ok()),
             kdamonds: kdamonds.unwrap_or_default(),
-            barred: barred(reader, inventory, discovered),
+            barred: without_nodes(inventory, discovered, |pid| process::allowed_nodes(reader, pid)),
+            bound: without_nodes(inventory, discovered, |pid| {
+                numa_maps::bound_nodes(&numa_maps::task_policy(reader, pid)?)
+            }),
             contradiction: container_view::contradiction(sizes(reader, inventory)),
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
@@ -162,14 +170,22 @@ impl<'a> Facts<'a> {
 
     /// Services that may not use a node of the lower tiers.
     pub(crate) fn barred_services(&self) -> Vec<&str> {
+        self.kept_off(&self.barred)
+    }
+
+    /// Services that a memory policy of theirs keeps off a node of the lower tiers.
+    pub(crate) fn bound_services(&self) -> Vec<&str> {
+        self.kept_off(&self.bound)
+    }
+
+    fn kept_off<'s>(&self, services: &'s [(String, Vec<u32>)]) -> Vec<&'s str> {
         let lower = &self.order.demoted_to;
-        let mut barred: Vec<&str> = Vec::new();
-        for (service, nodes) in &self.barred {
-            if nodes.iter().any(|node| lower.contains(node)) {
-                barred.push(service);
-            }
-        }
-        barred
+        let of_lower = |(_, nodes): &&(String, Vec<u32>)| nodes.iter().any(|node| lower.contains(node));
+        services
+            .iter()
+            .filter(of_lower)
+            .map(|(service, _)| service.as_str())
+            .collect()
     }
 
     /// Pages that the kernel counted as moved between tiers since boot.
@@ -241,14 +257,32 @@ fn lacks(reader: &Reader, tree: &Tree, tiers: TierOrder) -> Vec<&'static str> {
 /// Programs that clear accessed bits of others, by the names of their files: damo, memtierd, and the working-set tools that
 /// write `/proc/PID/clear_refs` (wss.pl, wss-v1, wss-v2). The agent clears them to measure heat.
 const CLEARING_PROGRAMS: [&str; 6] = ["damo", "memtierd", "wss", "wss.pl", "wss-v1", "wss-v2"];
+/// Programs that move pages of others between nodes (`move_pages`, `migrate_pages`): memtierd and its plug-in of the container
+/// runtime, cri-resource-manager, Intel's memory-optimizer, and migratepages of numactl.
+const MOVING_PROGRAMS: [&str; 6] = [
+    "memtierd",
+    "nri-memtierd",
+    "cri-resmgr",
+    "sys-refs",
+    "task-refs",
+    "migratepages",
+];
 const AGENT: &str = "tierscope-agent";
 /// How the kernel names the threads of DAMON (`mm/damon/core.c`).
 const DAMON_THREAD: &str = "kdamond.";
 
-fn clearers(reader: &mut Reader, discovered: &Discovered, schemes_are_known: bool) -> Vec<String> {
+/// Running programs by the names of their files, an agent that measures heat where asked for, and DAMON of which only a
+/// thread shows.
+fn programs(
+    reader: &mut Reader,
+    discovered: &Discovered,
+    wanted: &[&'static str],
+    agents: bool,
+    schemes_are_known: bool,
+) -> Vec<String> {
     let own_pid = reader.root().is_live().then(std::process::id);
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut clearers: Vec<String> = discovered
+    let mut found: Vec<String> = discovered
         .processes
         .iter()
         .filter(|process| Some(process.pid) != own_pid)
@@ -256,8 +290,8 @@ fn clearers(reader: &mut Reader, discovered: &Discovered, schemes_are_known: boo
             // An interpreter stands before the script that it runs.
             let words: Vec<String> = process.cmdline.split(' ').take(3).map(base).collect();
             let named = |name: &str| process.comm == name || words.iter().any(|word| word == name);
-            let measures = named(AGENT) && words.iter().any(|word| word == "run");
-            let program = CLEARING_PROGRAMS.into_iter().find(|program| named(program));
+            let measures = agents && named(AGENT) && words.iter().any(|word| word == "run");
+            let program = wanted.iter().copied().find(|program| named(program));
             let program = measures.then_some(AGENT).or(program)?;
             Some(format!("{program} (process {})", process.pid))
         })
@@ -268,13 +302,13 @@ fn clearers(reader: &mut Reader, discovered: &Discovered, schemes_are_known: boo
             let comm = reader.value(&format!("/proc/{pid}/comm"));
             comm.is_ok_and(|comm| comm.starts_with(DAMON_THREAD))
         };
-        clearers.extend(
+        found.extend(
             pids.into_iter()
                 .find(is_damon)
                 .map(|pid| format!("DAMON (thread {pid})")),
         );
     }
-    clearers
+    found
 }
 
 /// Nodes on which kswapd gave up, and the free pages of each node.
@@ -298,8 +332,12 @@ fn zones(reader: &mut Reader) -> (Vec<u32>, BTreeMap<u32, i64>) {
     }
 }
 
-/// Asks one process of each service which nodes its cpuset allows.
-fn barred(reader: &mut Reader, inventory: &Inventory, discovered: &Discovered) -> Vec<(String, Vec<u32>)> {
+/// Asks one process of each service which nodes it may use, and gives those with memory that it may not.
+fn without_nodes(
+    inventory: &Inventory,
+    discovered: &Discovered,
+    mut usable: impl FnMut(u32) -> Option<Vec<u32>>,
+) -> Vec<(String, Vec<u32>)> {
     let with_memory: BTreeSet<u32> = inventory
         .nodes
         .iter()
@@ -310,22 +348,22 @@ fn barred(reader: &mut Reader, inventory: &Inventory, discovered: &Discovered) -
         return Vec::new();
     }
     let mut asked = BTreeSet::new();
-    let mut barred = Vec::new();
+    let mut found = Vec::new();
     for process in &discovered.processes {
         if !asked.insert(&process.service) {
             continue;
         }
-        let Some(allowed) = process::allowed_nodes(reader, process.pid) else {
+        let Some(nodes) = usable(process.pid) else {
             continue;
         };
         let missing: Vec<u32> = with_memory
             .iter()
             .copied()
-            .filter(|node| !allowed.contains(node))
+            .filter(|node| !nodes.contains(node))
             .collect();
         if !missing.is_empty() {
-            barred.push((process.service.to_string(), missing));
+            found.push((process.service.to_string(), missing));
         }
     }
-    barred
+    found
 }

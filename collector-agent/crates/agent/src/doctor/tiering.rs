@@ -98,17 +98,27 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
         (true, _) => "promotion is on, by DAMON (migrate_hot)".to_owned(),
         _ => word("promotion", promotes, knob(BALANCING), moves.promoted),
     });
+    let other = inventory
+        .findings
+        .iter()
+        .find(|finding| finding.id == "user-space-mover");
+    reasons.extend(other.map(|finding| finding.cause.clone()));
     Tiering {
-        state: match (demotes, promotes) {
-            (Some(true), Some(true)) => "on",
-            (Some(false), Some(false)) => "off",
-            (None, _) | (_, None) => "unknown",
-            _ => "partly",
-        },
+        state: state_of(demotes, promotes, other.is_some()),
         lower,
         demotes,
         promotes,
         reasons,
+    }
+}
+
+fn state_of(demotes: Option<bool>, promotes: Option<bool>, other_mover: bool) -> &'static str {
+    match (demotes, promotes) {
+        (Some(true), Some(true)) => "on",
+        _ if other_mover => "unknown",
+        (Some(false), Some(false)) => "off",
+        (None, _) | (_, None) => "unknown",
+        _ => "partly",
     }
 }
 
@@ -247,6 +257,23 @@ mod tests {
         assert_eq!(judge(&inventory, SILENT).state, "partly");
         inventory.findings = vec![damon("DAMON is in use: kdamond 0 (paddr, stat). Its")];
         assert_eq!(judge(&inventory, SILENT).state, "off", "it only watches");
+    }
+
+    #[test]
+    fn a_program_that_may_move_pages_makes_off_unknown() {
+        let mut inventory = host(1 << 30, "false", "0");
+        inventory.findings = vec![Finding {
+            id: "user-space-mover".into(),
+            cause: "memtierd (process 7) may move pages between nodes".into(),
+            ..Finding::default()
+        }];
+        let tiering = judge(&inventory, SILENT);
+        assert_eq!((tiering.state, tiering.demotes), ("unknown", Some(false)));
+        assert!(
+            tiering.reasons[3].starts_with("memtierd"),
+            "{:?}",
+            tiering.reasons
+        );
     }
 
     #[test]

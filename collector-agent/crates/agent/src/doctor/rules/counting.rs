@@ -107,6 +107,48 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Migrations for reasons that the kernel counts apart: NUMA balancing with its promotions, demotion, and compaction with
+/// all that makes contiguous memory, which counts the free pages that it takes as well.
+const ACCOUNTED_MIGRATIONS: [&str; 2] = ["numa_pages_migrated", "compact_isolated"];
+
+/// Who moves pages between nodes beside the kernel's own tiering, or what shows that somebody does, in words.
+pub(super) fn other_moves(facts: &Facts<'_>) -> Option<String> {
+    if !facts.movers.is_empty() {
+        return Some(format!(
+            "{} may move pages between nodes",
+            facts.movers.join(", ")
+        ));
+    }
+    let damon = facts.damon();
+    let migrated = facts
+        .counter("pgmigrate_success")
+        .filter(|_| !damon.promotes && !damon.demotes)?;
+    let accounted = facts
+        .sum(&DEMOTED)
+        .saturating_add(facts.sum(&ACCOUNTED_MIGRATIONS));
+    let missing = migrated.saturating_sub(accounted);
+    (missing > NOISE_PAGES && missing > migrated / 2).then(|| {
+        format!(
+            "{missing} of {migrated} pages migrated since boot are neither of demotion, of NUMA balancing nor of compaction, as with \
+             move_pages, migrate_pages or mbind of a program, a changed cpuset, or memory taken offline"
+        )
+    })
+}
+
+/// Pages that move between nodes without the kernel's tiering.
+pub(super) fn user_space_mover(facts: &Facts<'_>) -> Option<Finding> {
+    let has_slower = facts.may_tier() || !facts.order.slower.is_empty();
+    let moves = other_moves(facts).filter(|_| has_slower)?;
+    let cause = format!(
+        "{moves}: the kernel counts such moves in pgmigrate_success alone, neither as demotion nor as promotion"
+    );
+    let fix = format!(
+        "Ask what it moves, and leave demotion and promotion of the kernel off where it is to tier. {}",
+        says("user-space-mover")
+    );
+    Some(finding("user-space-mover", "info", LIKELY, cause, &fix))
+}
+
 /// Programs that clear accessed bits, so that a clear one says nothing of how long a page was idle.
 pub(super) fn accessed_bits_cleared(facts: &Facts<'_>) -> Option<Finding> {
     (!facts.clearers.is_empty()).then(|| {

@@ -1,9 +1,12 @@
 //! Rules about what memory is, by its class, and what the kernel's tiers make of it.
 
+use tierscope_sample::advice::{charter, hazard};
 use tierscope_sample::inventory::{Finding, Node};
+use tierscope_sysfs::knobs;
 
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding, numbers};
 use crate::doctor::Facts;
+use crate::doctor::hazards::says;
 use crate::inventory::memory_order::{Lower, TierOrder};
 use crate::inventory::noun;
 
@@ -259,6 +262,78 @@ pub(super) fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
         ),
     };
     Some(finding("one-tier", "info", confidence, cause, fix))
+}
+
+/// Slower memory to DRAM up to which the kernel's documentation calls ratios of movable memory fine; the service has the
+/// same limit.
+const LARGE_TIER: i64 = 4;
+const STRUCT_PAGE_BYTES: i64 = 64;
+const MEMMAP_ON_MEMORY: &str = "/sys/module/memory_hotplug/parameters/memmap_on_memory";
+
+/// The kernel's own data about a large slower tier, which lies in DRAM. Tiers play no part in it: kernels without them have it too.
+pub(super) fn large_slow_tier(facts: &Facts<'_>) -> Option<Finding> {
+    let charter = charter("metadata")?;
+    let bytes_of = |nodes: &[u32]| -> Option<i64> {
+        let sizes = nodes.iter().map(|id| facts.inventory.node(*id)?.memory_bytes);
+        sizes.sum()
+    };
+    let (slower, dram) = (&facts.order.slower, &facts.order.dram);
+    let page_bytes = i64::from(facts.inventory.page_size_bytes);
+    let (slow_bytes, dram_bytes) = (bytes_of(slower)?, bytes_of(dram)?);
+    if page_bytes == 0 || dram_bytes == 0 || slow_bytes / LARGE_TIER <= dram_bytes {
+        return None;
+    }
+    let in_dram = if struct_pages_stay_below(facts) {
+        "on the memory itself".to_owned()
+    } else {
+        let struct_bytes = slow_bytes / page_bytes * STRUCT_PAGE_BYTES;
+        let percent = 100.0 * struct_bytes as f64 / dram_bytes as f64;
+        format!(
+            "up to {} of struct pages, {percent:.0} % of DRAM",
+            gib(struct_bytes)
+        )
+    };
+    let cause = format!(
+        "node {} has {} of slower memory to {} of DRAM: {in_dram}. {}",
+        numbers(slower),
+        gib(slow_bytes),
+        gib(dram_bytes),
+        charter.says
+    );
+    Some(finding(
+        "large-slow-tier",
+        "info",
+        certainty(facts, slower),
+        cause,
+        charter.fix,
+    ))
+}
+
+/// Whether the kernel keeps struct pages on the devices whose memory they describe: its parameter, and each device's.
+fn struct_pages_stay_below(facts: &Facts<'_>) -> bool {
+    let is_set = |value: &str| matches!(value, "force") || knobs::switch(value) == Some(true);
+    let of_devices = facts
+        .inventory
+        .knobs
+        .iter()
+        .filter(|knob| knob.path.ends_with("/memmap_on_memory"));
+    let mut devices = of_devices
+        .filter(|knob| knob.path.starts_with("/sys/bus/dax/"))
+        .peekable();
+    facts.knob(MEMMAP_ON_MEMORY).is_some_and(is_set)
+        && devices.peek().is_some()
+        && devices.all(|knob| knob.value.as_deref().is_some_and(is_set))
+}
+
+/// zswap on a kernel that compresses what lies below into DRAM.
+pub(super) fn zswap_placement(facts: &Facts<'_>) -> Option<Finding> {
+    let release = &facts.inventory.kernel_release;
+    let is_there = hazard("zswap-placement")?.exists_on(release) == Some(true);
+    (is_there && facts.may_tier() && facts.is_on("/sys/module/zswap/parameters/enabled")).then(|| {
+        let cause = format!("zswap is on with kernel {release}. {}", says("zswap-placement"));
+        let fix = charter("zswap").map_or("", |charter| charter.fix);
+        finding("zswap-placement", "info", LIKELY, cause, fix)
+    })
 }
 
 /// Files that show a container's share of its host.

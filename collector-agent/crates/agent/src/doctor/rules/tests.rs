@@ -79,7 +79,9 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         cpu_limit: None,
         lacks: Vec::new(),
         clearers: Vec::new(),
+        movers: Vec::new(),
         barred: Vec::new(),
+        bound: Vec::new(),
         problems: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use tierscope_sample::advice::{KEEP_SYSCTL, KEEP_TMPFILES, charter, keep_file};
 use tierscope_sample::inventory::Finding;
 
-use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding, numbers};
+use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, TIERING_BIT, finding, numbers};
 use super::hardware::unmovable_percent;
 use super::memory::{certainty, demotes};
 use crate::doctor::Facts;
@@ -76,6 +76,10 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
     }
     let mut confidence = certainty(facts, &nodes);
     let mut fix = Vec::new();
+    if let Some(mover) = other_mover(facts) {
+        confidence = LIKELY;
+        fix.push(mover);
+    }
     let services = facts.barred_services();
     if !services.is_empty() {
         fix.push(format!(
@@ -125,7 +129,12 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     if mode & TIERING_BIT != 0 || facts.damon().promotes {
         return None;
     }
+    let mut confidence = certainty(facts, &nodes);
     let mut fix = Vec::new();
+    if let Some(mover) = other_mover(facts) {
+        confidence = LIKELY;
+        fix.push(mover);
+    }
     if demotes(facts) == Some(false) && !facts.damon().demotes {
         fix.push(format!(
             "{} Demotion first (`demotion-off` says how, and what it risks).",
@@ -147,10 +156,45 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding(
         "promotion-off",
         "warning",
-        certainty(facts, &nodes),
+        confidence,
         cause,
         &fix.join(" "),
     ))
+}
+
+/// What to ask first where something else moves pages already; nothing where nothing shows it.
+fn other_mover(facts: &Facts<'_>) -> Option<String> {
+    let moves = super::counting::other_moves(facts)?;
+    Some(format!(
+        "First ask whether something else tiers here (`user-space-mover`): {moves}."
+    ))
+}
+
+/// A limit that lets nothing pass.
+pub(super) fn rate_limit_zero(facts: &Facts<'_>) -> Option<Finding> {
+    let promotes = mode_of(facts)? & TIERING_BIT != 0;
+    (promotes && facts.knob(RATE_LIMIT)? == "0" && facts.may_tier()).then(|| {
+        let cause = "the promotion limit is 0 MiB/s: the kernel looks for hot pages and promotes none of them";
+        let fix = "Set kernel.numa_balancing_promote_rate_limit_MBps to about a tenth of the slow tier's write bandwidth, 200 where \
+                   that is not known.";
+        finding("promotion-limit-zero", "warning", CERTAIN, cause, fix)
+    })
+}
+
+/// Swappiness up to which reclaim, and so demotion, leaves anonymous memory alone; the service has the same limit.
+const FILE_ONLY: u32 = 1;
+
+/// A swappiness at which reclaim takes file pages alone, so that anonymous ones are not demoted either.
+pub(super) fn keeps_anon(facts: &Facts<'_>) -> Option<Finding> {
+    let swappiness: u32 = facts.knob("/proc/sys/vm/swappiness")?.parse().ok()?;
+    let has_room = slower_has_room(facts, &facts.order.demoted_to) != Some(false);
+    (swappiness <= FILE_ONLY && demotes(facts) == Some(true) && facts.may_tier() && has_room).then(|| {
+        let cause = format!(
+            "vm.swappiness is {swappiness} with demotion on: it also decides what is demoted, and anonymous memory hardly ever is"
+        );
+        let fix = "`sysctl vm.swappiness=60`, if cold anonymous memory is to leave DRAM for the slower tier.";
+        finding("swappiness-keeps-anon", "info", LIKELY, cause, fix)
+    })
 }
 
 /// Demotion is on, and nothing keeps it from hanging the host.
@@ -219,6 +263,28 @@ pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
         let severity = if leaves { "warning" } else { "info" };
         let fix = format!("{fix} {}", says("strict-cpuset"));
         finding("cpuset-bars-slow-tier", severity, CERTAIN, cause, &fix)
+    })
+}
+
+/// Services that a memory policy binds to other nodes than those of the lower tiers.
+pub(super) fn bound(facts: &Facts<'_>) -> Option<Finding> {
+    let services = facts.bound_services();
+    (!services.is_empty()).then(|| {
+        let nodes = numbers(&facts.order.demoted_to);
+        let cause = format!(
+            "memory policies bind services to nodes without the slower node {nodes}: {}",
+            named(&services)
+        );
+        let severity = if demotes(facts) == Some(true) {
+            "warning"
+        } else {
+            "info"
+        };
+        let fix = format!(
+            "{} Use cpuset.mems (AllowedMemoryNodes=) where it has to hold.",
+            says("membind")
+        );
+        finding("membind", severity, LIKELY, cause, &fix)
     })
 }
 

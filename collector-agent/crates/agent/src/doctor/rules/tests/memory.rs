@@ -1,4 +1,5 @@
 //! Rules about what memory is: advice follows the class, and what is not known is advised on by nobody.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::doctor::hazards::SWAP;
 use tierscope_sample::inventory::NodePart;
@@ -144,4 +145,55 @@ fn persistent_capacity_and_half_a_device_are_told() {
         "{}",
         findings[0].cause
     );
+}
+
+#[test]
+fn struct_pages_of_a_large_tier_are_told_with_and_without_tiers() {
+    let mut inventory = healthy();
+    inventory.page_size_bytes = 4096;
+    inventory.nodes[1].memory_bytes = Some(8 << 30);
+    let cause = |inventory: &Inventory| {
+        let findings = all(&facts(inventory)).into_iter();
+        findings
+            .filter(|finding| finding.id == "large-slow-tier")
+            .map(|finding| finding.cause)
+            .next()
+    };
+    let told = cause(&inventory).unwrap();
+    assert!(told.contains("0.1 GiB of struct pages, 12 % of DRAM"), "{told}");
+    inventory.tiers.clear();
+    assert_eq!(cause(&inventory), Some(told));
+    for (path, value) in [
+        ("/sys/module/memory_hotplug/parameters/memmap_on_memory", "Y"),
+        ("/sys/bus/dax/devices/dax0.0/memmap_on_memory", "0"),
+    ] {
+        inventory.knobs.push(Knob {
+            path: path.into(),
+            value: Some(value.into()),
+            unavailable: None,
+        });
+    }
+    assert!(cause(&inventory).unwrap().contains("12 %"), "the device says no");
+    set(
+        &mut inventory,
+        "/sys/bus/dax/devices/dax0.0/memmap_on_memory",
+        "1",
+    );
+    assert!(!cause(&inventory).unwrap().contains("12 %"));
+    inventory.nodes[1].memory_bytes = Some(4 << 30);
+    assert_eq!(cause(&inventory), None);
+}
+
+#[test]
+fn zswap_over_a_lower_tier_is_told_on_kernels_that_misplace_it() {
+    let mut inventory = healthy();
+    inventory.kernel_release = "6.12.9".into();
+    inventory.knobs.push(Knob {
+        path: "/sys/module/zswap/parameters/enabled".into(),
+        value: Some("Y".into()),
+        unavailable: None,
+    });
+    assert_eq!(ids(&inventory), ["zswap-placement"]);
+    inventory.kernel_release = "6.16.0".into();
+    assert_eq!(ids(&inventory), Vec::<String>::new());
 }

@@ -286,3 +286,80 @@ fn why_kswapd_gave_up_decides_what_helps() {
     assert!(fix_of(&one_tier, free).starts_with("Add swap"));
     assert!(fix_of(&healthy(), free).starts_with("Look for locked"));
 }
+
+#[test]
+fn what_moves_pages_beside_the_kernel_is_named_and_makes_nothing_certain() {
+    let mut inventory = healthy();
+    set(&mut inventory, DEMOTION, "false");
+    set(&mut inventory, BALANCING, "0");
+    let told = |facts: &Facts<'_>| -> Vec<(String, String)> {
+        let findings = all(facts).into_iter();
+        findings.map(|finding| (finding.id, finding.confidence)).collect()
+    };
+    let certain = [("demotion-off", CERTAIN), ("promotion-off", CERTAIN)];
+    let lowered = [
+        ("demotion-off", LIKELY),
+        ("promotion-off", LIKELY),
+        ("user-space-mover", LIKELY),
+    ];
+    let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs
+            .iter()
+            .map(|(id, how)| ((*id).to_owned(), (*how).to_owned()))
+            .collect()
+    };
+    let mut running = facts(&inventory);
+    assert_eq!(told(&running), owned(&certain));
+    running.movers = vec!["memtierd (process 7)".to_owned()];
+    assert_eq!(told(&running), owned(&lowered));
+    assert!(all(&running)[0].fix.contains("memtierd (process 7)"));
+    let mut counted = facts(&inventory);
+    let mut counts = |compacted: i64| {
+        counted.vmstat = [
+            ("pgmigrate_success", 90_000),
+            ("numa_pages_migrated", 9),
+            ("compact_isolated", compacted),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        told(&counted)
+    };
+    assert_eq!(counts(1_000), owned(&lowered));
+    assert_eq!(counts(60_000), owned(&certain), "compaction may be all of it");
+}
+
+#[test]
+fn settings_that_undo_tiering_are_told() {
+    let mut inventory = healthy();
+    set(&mut inventory, RATE_LIMIT, "0");
+    assert_eq!(ids(&inventory), ["promotion-limit-zero"]);
+    set(&mut inventory, BALANCING, "1");
+    assert_eq!(
+        ids(&inventory),
+        ["promotion-off"],
+        "the limit is asked in tiering mode alone"
+    );
+    let mut inventory = healthy();
+    inventory.knobs.push(Knob {
+        path: "/proc/sys/vm/swappiness".into(),
+        value: Some("1".into()),
+        unavailable: None,
+    });
+    assert_eq!(ids(&inventory), ["swappiness-keeps-anon"]);
+    set(&mut inventory, "/proc/sys/vm/swappiness", "10");
+    assert_eq!(ids(&inventory), Vec::<String>::new());
+}
+
+#[test]
+fn services_bound_by_a_memory_policy_are_named_where_they_leave_out_the_lower_tier() {
+    let inventory = healthy();
+    let mut bound = facts(&inventory);
+    bound.bound = vec![("db".to_owned(), vec![1]), ("web".to_owned(), vec![0])];
+    let findings = all(&bound);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(
+        (findings[0].id.as_str(), findings[0].severity.as_str()),
+        ("membind", "warning")
+    );
+    assert!(findings[0].cause.ends_with("node 1: db"), "{}", findings[0].cause);
+}
