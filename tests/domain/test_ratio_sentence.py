@@ -37,3 +37,20 @@ def test_less_dram_is_ruled_out_only_where_the_sweep_rules_it_out(harmless_from:
     if kept_below:
         assert f"{min(kept_below):.0%}".replace("%", " %") in sentence
         assert ("least that was judged" in sentence) == (min(kept_below) == SWEEP[0])
+
+
+@pytest.mark.parametrize(
+    ("safe", "likely", "plausible", "says"),
+    [
+        ("1:1", "1:2", "1:4", "1:2 needs a test."),
+        ("1:1", "1:1", "1:4", "1:4 is not ruled out, but expected to miss it."),
+        (None, "4:1", "1:4", "4:1 needs a test."),
+        (None, None, "1:4", "1:4 is not ruled out, but expected to miss it."),
+    ],
+)
+def test_what_needs_a_test_is_what_is_expected_to_hold(
+    safe: str | None, likely: str | None, plausible: str, says: str
+) -> None:
+    shares = dict(RATIOS)
+    ends = RatioEnds(safe, likely, plausible, *(shares.get(name or "", 1.0) for name in (safe, likely, plausible)))
+    assert describe("range", ends, None, (), loss_target=TARGET, least=None).endswith(says)

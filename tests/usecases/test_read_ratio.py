@@ -358,8 +358,8 @@ def test_too_few_accesses_are_refused_with_the_command_that_changes_that(histori
 def test_no_data_at_all_is_refused(histories: Histories) -> None:
     database, _ = histories.copy(send_history, hosts=1, days=1)
     with database.write() as transaction:
-        transaction.connection.exec_driver_sql("DELETE FROM traces")
-        transaction.connection.exec_driver_sql("DELETE FROM heat_live")
+        for table in ("traces", "heat_live", "heat"):
+            transaction.connection.exec_driver_sql(f"DELETE FROM {table}")
     view = read(database)
     assert (view.answer, view.posterior, view.expires_at) == ("refused", None, None)
     assert view.leading.cold_in_dram_bytes.status == "not_collected"

@@ -182,7 +182,7 @@ describe('the analytics of a service', () => {
 
   it('gives a range with its grade, what would firm it up and when, and the answer of each kind of host', async () => {
     openApp('/services/svc-feed?tab=advice')
-    expect((await screen.findByTestId('ratio-sentence')).textContent).toContain('2:1 is most likely to hold')
+    expect((await screen.findByTestId('ratio-sentence')).textContent).toContain('2:1 needs a test')
     expect(screen.getByTestId('ratio-scope').textContent).toContain('nights and weekends')
     const steps = screen.getByTestId('ratio-steps')
     expect(steps.textContent).toContain('tierscope experiments plan')

@@ -31,7 +31,7 @@ class Outlook:
     method: str | None
     growth: float | None
     median_days: float | None
-    early_days: int | None
+    early_days: float | None
     none_within_horizon: bool
     threshold_bytes: float | None
     horizon_days: int

@@ -20,13 +20,15 @@ class Exhaustion:
     """Days until a threshold is reached, counted from the moment of the answer, and when that is."""
 
     median: Annotated[Figure, Described("When the forecast reaches the threshold, in days; a real number.")]
-    early: Annotated[Figure, Described("Until the first whole day on which the upper one-sided 95 % bound reaches it.")]
+    early: Annotated[
+        Figure, Described("Until the first whole day on which the upper 95 % bound does, at most `median`.")
+    ]
     none_within_horizon: Annotated[bool, Described("A forecast was made, and not even its upper bound gets there.")]
     threshold_ratio: float
     threshold_bytes: float | None
     horizon_days: int
     median_at: Annotated[datetime | None, Described("The moment that `median` counts to; null without one.")]
-    early_at: Annotated[datetime | None, Described("The start of the day that `early` counts to; null without one.")]
+    early_at: Annotated[datetime | None, Described("The moment that `early` counts to; null without one.")]
 
 
 @dataclass(frozen=True, slots=True)

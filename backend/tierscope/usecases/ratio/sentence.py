@@ -44,7 +44,10 @@ def describe(
             f"{_further(chosen.dram_ratio, least)}."
         )
     safe, likely, plausible = (name or ALL_DRAM for name in (ends.safe, ends.likely, ends.plausible))
-    untested = "" if safe == plausible else f" {plausible} needs a test; {likely} is most likely to hold."
+    if likely != safe:
+        untested = f" {likely} needs a test."
+    else:
+        untested = "" if safe == plausible else f" {plausible} is not ruled out, but expected to miss it."
     if ends.safe is not None:
         further = (_further(ends.safe_dram_ratio, least) or "; less DRAM does not") if safe == plausible else ""
         return f"Use {safe}: it keeps {keeps}{further}.{untested}"
@@ -66,13 +69,12 @@ def entitle(view: Ratio, ends: RatioEnds) -> str:
     if view.chosen is not None:
         return f"Use DRAM:CXL {view.chosen.name}"
     if ends.safe is not None:
-        untested = "" if ends.safe == ends.plausible else f"; {ends.plausible or ALL_DRAM} needs a test"
+        untested = "" if ends.likely in (None, ends.safe) else f"; {ends.likely} needs a test"
         return f"Use DRAM:CXL {ends.safe}{untested}"
     beside = None if view.placement is None else view.placement.chosen_beside
     if beside is not None and view.placement is not None and view.placement.source == TIERING_OFF:
         return f"Switch tiering on first, then test DRAM:CXL {beside}"
-    tested = ends.likely or ends.plausible
-    return "Keep all memory in DRAM" + ("" if tested is None else f" until DRAM:CXL {tested} is tested")
+    return "Keep all memory in DRAM" + ("" if ends.likely is None else f" until DRAM:CXL {ends.likely} is tested")
 
 
 def _further(dram_share: float, least: float | None) -> str:

@@ -5314,11 +5314,11 @@ export interface components {
          * @description Days until a threshold is reached, counted from the moment of the answer, and when that is.
          */
         Exhaustion: {
-            /** @description Until the first whole day on which the upper one-sided 95 % bound reaches it. */
+            /** @description Until the first whole day on which the upper 95 % bound does, at most `median`. */
             early: components["schemas"]["Figure"];
             /**
              * Early At
-             * @description The start of the day that `early` counts to; null without one.
+             * @description The moment that `early` counts to; null without one.
              */
             early_at: string | null;
             /** Horizon Days */

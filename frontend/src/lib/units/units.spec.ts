@@ -67,6 +67,9 @@ describe('scales of charts', () => {
   it('are chosen by the largest value', () => {
     expect(scaleFor('bytes', 3 * 1024 ** 3)).toEqual({ divisor: 1024 ** 3, unit: 'GiB' })
     expect(scaleFor('bytes', 0)).toEqual({ divisor: 1, unit: 'B' })
+    expect(scaleFor('seconds', 30 * 86_400)).toEqual({ divisor: 86_400, unit: 'days' })
+    expect(scaleFor('seconds', 5400)).toEqual({ divisor: 60, unit: 'min' })
+    expect(scaleFor('seconds', 90)).toEqual({ divisor: 1, unit: 's' })
     expect(scaleFor('ratio', 0.2)).toEqual({ divisor: 0.01, unit: '%' })
   })
 

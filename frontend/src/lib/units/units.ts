@@ -1,15 +1,20 @@
 /** Formatting of quantities: three significant digits, binary units for memory, decimal ones for flows. */
 import { formatDuration } from './time'
 
-const binaryUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
-const decimalUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const
-const timeUnits = ['ns', 'µs', 'ms', 's'] as const
-
 /** A divisor and the unit that is left after dividing by it. */
 export interface Scale {
   divisor: number
   unit: string
 }
+
+const binaryUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+const decimalUnits = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s'] as const
+const lastingScales: Scale[] = [
+  { divisor: 86_400, unit: 'days' },
+  { divisor: 3600, unit: 'h' },
+  { divisor: 60, unit: 'min' },
+]
+const timeUnits = ['ns', 'µs', 'ms', 's'] as const
 
 /** Formats by their decimals at most. Made once: to make one takes longer than to use it a hundred times. */
 const formats = [0, 1, 2, 3, 4, 5].map(
@@ -56,6 +61,8 @@ export function scaleFor(unit: string, maximum: number): Scale {
       return { divisor: 0.01, unit: '%' }
     case 'ns':
       return scaleOf(maximum, 1000, timeUnits)
+    case 'seconds':
+      return lastingScales.find(({ divisor }) => Math.abs(maximum) >= 2 * divisor) ?? { divisor: 1, unit: 's' }
     default:
       return { divisor: 1, unit: unitLabel(unit) }
   }
@@ -150,6 +157,10 @@ export function formatQuantity(value: number, unit: string): string {
       return Math.abs(value) < 60
         ? `${threeDigits(value)} s`
         : `${value < 0 ? '−' : ''}${formatDuration(Math.abs(value))}`
+    case 'days':
+      return value !== 0 && Math.abs(value) < 2
+        ? formatQuantity(value * 86_400, 'seconds')
+        : `${threeDigits(value)} days`
     case 'us':
       return formatMicroseconds(value)
     // Time waited per time passed is a share.

@@ -38,7 +38,7 @@ export function ForecastEvidence({ forecast }: { forecast: CapacityForecast | un
                   `not within ${exhaustion.horizon_days} days`
                 ) : (
                   <>
-                    <FigureText figure={exhaustion.median} label="Days until full" /> ·{' '}
+                    <FigureText figure={exhaustion.median} label="Time until full" /> ·{' '}
                     <Timestamp at={exhaustion.median_at} />
                   </>
                 ),

@@ -17,7 +17,7 @@ function figureOf(key: FigureKey, header: string, what: string, meaning = what):
   return labelledColumn(key, header, (row) => [row[key], `${what} of ${row.name}`], { sorted: true, meaning })
 }
 
-/** When a subject is full: a number of days, that it is not within the horizon, or why nobody can tell. */
+/** When a subject is full: a time from now on, that it is not within the horizon, or why nobody can tell. */
 function DaysCell({ row, which }: { row: CapacitySubject; which: 'median' | 'early' }) {
   const days = row.days_to_exhaustion
   if (days[which].value === null && days.none_within_horizon) {
@@ -26,8 +26,7 @@ function DaysCell({ row, which }: { row: CapacitySubject; which: 'median' | 'ear
   return (
     <FigureText
       figure={days[which]}
-      label={`${which === 'median' ? 'Days until full' : 'Early warning'} of ${row.name}`}
-      bare
+      label={`${which === 'median' ? 'Time until full' : 'Early warning'} of ${row.name}`}
     />
   )
 }
@@ -99,8 +98,8 @@ function columnsFor(
     figureOf('growth_bytes_per_day', 'Growth', 'Growth', 'How fast resident memory grows, by its forecast.'),
     {
       key: 'days',
-      header: 'Days until\nfull',
-      meaning: 'Days until the forecast reaches the share of memory that counts as full.',
+      header: 'Time until\nfull',
+      meaning: 'Until the forecast reaches the share of memory that counts as full.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.median.value,
       cell: (row) => <DaysCell row={row} which="median" />,
@@ -109,7 +108,7 @@ function columnsFor(
     {
       key: 'early',
       header: 'Early\nwarning',
-      meaning: 'Days until the upper 95 % bound of the forecast reaches it.',
+      meaning: 'Until the upper 95 % bound of the forecast reaches it.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.early.value,
       cell: (row) => <DaysCell row={row} which="early" />,
