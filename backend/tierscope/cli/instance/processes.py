@@ -79,9 +79,7 @@ def worker(
         "--without-mingle",
         "--without-heartbeat",
     ]
-    if with_beat:
-        arguments += ["--beat", "--schedule", _schedule_file()]
-    _run_celery(arguments)
+    _run_celery(arguments, with_beat=with_beat)
 
 
 def beat() -> None:
@@ -115,15 +113,21 @@ def _schedule_file() -> str:
     return os.fspath(directory / "beat-schedule")
 
 
-def _run_celery(arguments: list[str]) -> None:
+def _run_celery(arguments: list[str], *, with_beat: bool = False) -> None:
     # One thread of linear algebra per process: worker processes are as many as cores already.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with _loading():
-        from celery.signals import worker_ready
+        from celery.beat import EmbeddedService
+        from celery.signals import worker_ready, worker_shutting_down
 
         from tierscope.core.logs import configure_logging
         from tierscope.worker.app import app as celery_app
 
         configure_logging(Settings())
     worker_ready.connect(_keep_for_good, weak=False)
+    if with_beat:
+        # A process of its own, as Celery's option makes it, holds another hundred megabytes to wake tasks.
+        scheduler = EmbeddedService(celery_app, thread=True, schedule_filename=_schedule_file())
+        worker_ready.connect(lambda **_: scheduler.start(), weak=False)
+        worker_shutting_down.connect(lambda **_: scheduler.is_alive() and scheduler.stop(), weak=False)
     celery_app.start(argv=arguments)
