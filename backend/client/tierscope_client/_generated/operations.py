@@ -3869,8 +3869,9 @@ class Client(Transport):
     def write_samples(self, content: bytes) -> None:
         """Take samples of Prometheus. Store a request of remote write 1.0 or 2.0, compressed with snappy; answered
         once it is committed. Samples that do not fit (labels, times) are left out and named in a 400, which senders
-        do not repeat; all others of the request are stored. A request that comes again counts once. Answers to
-        version 2.0 say in headers `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never
-        histograms or exemplars.
+        do not repeat; all others of the request are stored. A request that can never be taken (unreadable, or too
+        large once inflated) is answered 400 too: that is the answer which every sender drops. A request that comes
+        again counts once. Answers to version 2.0 say in headers `X-Prometheus-Remote-Write-Samples-Written` and so
+        on what was stored: never histograms or exemplars.
         """
         self._bytes("POST", "/api/v1/write", content=content, media_type="application/x-protobuf")

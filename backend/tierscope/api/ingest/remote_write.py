@@ -9,7 +9,7 @@ from tierscope.api.base.openapi import problem_answers
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.problems import problem_response
 from tierscope.api.base.use_cases import use
-from tierscope.core.errors import BadRequest, UnsupportedMedia
+from tierscope.core.errors import BadRequest, TooLarge, Unreadable, UnsupportedMedia
 from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 router = APIRouter(prefix="/api/v1", tags=["prometheus"])
@@ -42,12 +42,17 @@ async def write_samples(
     """Store a request of remote write 1.0 or 2.0, compressed with snappy; answered once it is committed.
 
     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of
-    the request are stored. A request that comes again counts once. Answers to version 2.0 say in headers
-    `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars.
+    the request are stored. A request that can never be taken (unreadable, or too large once inflated) is answered 400
+    too: that is the answer which every sender drops. A request that comes again counts once. Answers to version 2.0 say
+    in headers `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars.
     """
     version = _version(request)
     remote_write.admit()
-    taken = await remote_write.submit(await request.body(), version=version)
+    try:
+        taken = await remote_write.submit(await request.body(), version=version)
+    except (TooLarge, Unreadable) as error:
+        # vmagent sends again, and nothing behind it, what is answered 413 or 422.
+        raise BadRequest(error.detail, next_step=error.next_step) from error
     answer = Response(status_code=204)
     if taken.problem is not None:
         error = BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
