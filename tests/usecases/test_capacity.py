@@ -267,6 +267,10 @@ def test_a_plan_packs_the_fleet_now_and_by_quarter(database: Database) -> None:
     assert small.quarters[0].hosts_without_tiering is None
     assert {one.service for one in small.unplaced} == {"prod/web"}
     assert "memory" in small.unplaced[0].why or "DRAM" in small.unplaced[0].why
+    unit = demand.memory_bytes / 3
+    tight = plans.plan(asked(skus=(Sku("tight", 1, (int(unit * 0.98),)),)))
+    never = "a unit that is too large today does not shrink as its service grows"
+    assert [quarter.hosts_without_tiering for quarter in tight.quarters] == [None] * 3, never
     with pytest.raises(Unprocessable, match="same name"):
         plans.plan(asked(skus=(SKU, SKU)))
     with pytest.raises(NotFound):

@@ -4,7 +4,7 @@ Cold memory may lie on swap; advice on each service says how much of it, at what
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
 
@@ -120,10 +120,12 @@ class CapacityPlans:
         on_swap = {} if swap is None else {one.service_id: one for one in swap.services if one.held}
         today = now.astimezone(UTC).date()
         quarters, unplaced, stages = [], [], []
+        too_large = set[str]()
         for label, end in [(NOW, today), *_quarter_ends(today, asked.horizon_quarters)]:
-            demands = [_demand(one, (end - today).days, asked.headroom_ratio, on_swap) for one in known]
+            demands = [_demand(one, (end - today).days, asked.headroom_ratio, on_swap, too_large) for one in known]
             packed = plan_fleet(demands, asked.skus)
             stages.append((demands, packed))
+            too_large |= {service for service, _, _ in packed.without.unplaced}
             quarters.append(_quarter(label, end, packed, asked.skus))
             unplaced += _unplaced(label, demands, known, packed)
         demands, packed = stages[0]
@@ -195,13 +197,17 @@ def _know(
     return _Known(service, stored, resident, min(need, resident), rate, grows_by, dram_by)
 
 
-def _demand(known: _Known, days: int, headroom: float, on_swap: Mapping[str, SwapOfService]) -> Demand:
+def _demand(
+    known: _Known, days: int, headroom: float, on_swap: Mapping[str, SwapOfService], too_large: Container[str]
+) -> Demand:
     """The demand after so many days. Units keep their size: a service that grows runs on more hosts.
 
+    Those of a service that were too large grow with it: whole units more would make each smaller, and seem to fit.
     Swap holds what advice says and has no headroom: what a service may need more of is memory.
     """
     grown = max(1.0 + (known.growth_ratio_per_day or 0.0) * days, 0.0)
-    units = min(max(math.ceil(known.day.day.n_hosts * grown - 1e-9), 1), MAX_UNITS)
+    times = 1.0 if known.service.public_id in too_large else grown
+    units = min(max(math.ceil(known.day.day.n_hosts * times - 1e-9), 1), MAX_UNITS)
     factor = grown * (1.0 + headroom)
     cores = (known.day.day.busy_cores or 0.0) * grown
     memory = known.memory * factor
