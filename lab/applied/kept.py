@@ -40,6 +40,10 @@ SITE = {
 _RESTLESS = re.compile(r".*/(?:ns_last_pid|full_scans|pages_collapsed)|.*/(?:pty|random|stats|ksm)/.*")
 
 
+_DERIVED = re.compile(r"zoneinfo/|/proc/sys/vm/(?:min_free|user_reserve|admin_reserve)_kbytes")
+_DERIVED_RATIO = 0.03
+
+
 @dataclass(slots=True)
 class Kept:
     """What came of it on one kernel. `wrong` names each value that was not as it had to be, and at which step."""
@@ -55,7 +59,15 @@ class Kept:
 def differing(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
     """The values that are not the same, by path; those that change by themselves are left out."""
     paths = sorted(path for path in before.keys() | after.keys() if not _RESTLESS.fullmatch(path))
-    return {path: (before.get(path), after.get(path)) for path in paths if before.get(path) != after.get(path)}
+    pairs = {path: (before.get(path), after.get(path)) for path in paths}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1] and not _is_of_boot(path, *pair)}
+
+
+def _is_of_boot(path: str, old: str | None, new: str | None) -> bool:
+    """Whether the kernel derived both from its free memory, which is a little other at each boot."""
+    if not _DERIVED.match(path) or not (old or "").isdigit() or not (new or "").isdigit():
+        return False
+    return abs(int(old or 0) - int(new or 0)) <= max(1, _DERIVED_RATIO * int(old or 0))
 
 
 def changes_for(inventory: Mapping[str, Any], host: Mapping[str, str]) -> list[Change]:

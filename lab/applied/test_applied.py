@@ -22,6 +22,8 @@ def test_settings_are_values_by_path_and_lists_of_several_lines_are_one() -> Non
 def test_what_changes_by_itself_is_no_difference() -> None:
     before = {"/proc/sys/kernel/ns_last_pid": "10", "/proc/sys/vm/swappiness": "60", "gone": "1"}
     after = {"/proc/sys/kernel/ns_last_pid": "11", "/proc/sys/vm/swappiness": "30"}
+    assert differing({"zoneinfo/0,DMA32/high": "734"}, {"zoneinfo/0,DMA32/high": "728"}) == {}
+    assert differing({"zoneinfo/0,DMA32/high": "734"}, {"zoneinfo/0,DMA32/high": "2900"})
     assert differing(before, after) == {"/proc/sys/vm/swappiness": ("60", "30"), "gone": ("1", None)}
 
 

@@ -91,6 +91,10 @@ def setting_of(file: BundleFile) -> tuple[str, str]:
         match = re.fullmatch(r"/bin/sh -c 'echo (\w+) > (\S+)'", unit["Service"]["ExecStart"])
         assert match is not None
         return match[2], match[1]
+    once = re.search(r", then: echo (\w+) > (\S+)$", file.text, re.MULTILINE)
+    if once is not None:
+        assert lines == []
+        return once[2], once[1]
     (line,) = lines
     if "/sysctl.d/" in file.name:
         name, value = line.split(" = ")
@@ -156,6 +160,15 @@ def test_weights_of_the_kernel_are_given_back_whatever_order_the_plan_has() -> N
     assert set(gone) - {"/etc/tmpfiles.d/99-z-tierscope-mempolicy_weighted_interleave_auto.conf"} < set(kept)
     assert not any(name.startswith("apply/") and "interleave_auto" in name for name in files)
     assert "/etc/udev/rules.d/99-z-tierscope.rules" in kept
+
+
+def test_drop_ins_of_a_rollback_write_weights_once_and_give_auto_back_after_them() -> None:
+    auto, node = f"{INTERLEAVE}/auto", f"{INTERLEAVE}/node1"
+    changes = (planned(node, "3", ("h1", "db-1", "25")), planned(auto, "false", ("h1", "db-1", "true")))
+    back = [text for name, text in by_name(changes).items() if name.startswith("rollback/")]
+    assert all(line.startswith("#") for text in back for line in text.splitlines()), "nothing is written at boot"
+    commands = [line.partition(", then: ")[2] for text in back for line in text.splitlines() if ", then: " in line]
+    assert commands == [f"echo true > {auto}", f"echo 25 > {node}"], "taken back in the reverse order"
 
 
 def test_each_drop_in_has_a_twin_for_every_value_that_hosts_had() -> None:

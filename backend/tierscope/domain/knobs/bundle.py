@@ -7,7 +7,7 @@ that is no plain host name stands in the inventory by its id.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -251,39 +251,50 @@ def _play(group: str, path: str, value: str, advice: Advice, folder: str) -> dic
 def _drop_ins(change: PlannedChange, names: Mapping[str, str], made_at: datetime) -> Iterator[BundleFile]:
     setting = sysctl_name(change.path)
     first = _form(change.path, _advice(change, _values(change)[0]))
-    if first is None:
-        return
-    twins = f"rollback/{change.id}/from-VALUE/{first.folder}/{first.name}"
-    yield _drop_in(
-        _apply_folder(change),
-        first,
-        [
-            f"What: sets {setting} to {change.proposed} on {_count(change.hosts)}. {change.title}.",
-            f"Risk: {change.risk}",
-            f"Install: copy to {first.destination}, then: {first.activate}",
-            f"Verify: {verify_command(change.path, change.proposed)}",
-            f"Helped when: {change.verify}",
-            f"Roll back: copy {twins} over it, VALUE being what the host had, and run the same command.",
-            *_named(change.hosts, names),
-        ],
-        made_at,
-    )
+    if first is not None:
+        twins = f"rollback/{change.id}/from-VALUE/{first.folder}/{first.name}"
+        yield _drop_in(
+            _apply_folder(change),
+            first,
+            [
+                f"What: sets {setting} to {change.proposed} on {_count(change.hosts)}. {change.title}.",
+                f"Risk: {change.risk}",
+                f"Install: copy to {first.destination}, then: {first.activate}",
+                f"Verify: {verify_command(change.path, change.proposed)}",
+                f"Helped when: {change.verify}",
+                f"Roll back: copy {twins} over it, VALUE being what the host had, and run the command in its head.",
+                *_named(change.hosts, names),
+            ],
+            made_at,
+        )
     for value in _values(change):
         hosts = [host for host in change.hosts if host.current == value]
         form = _form(change.path, rollback_of(_advice(change, value)))
-        assert form is not None  # its twin has one
+        if form is None:
+            continue
+        activate = form.activate
+        if is_of_node(change.path):
+            # A weight that is written at boot switches the kernel's own ones off: this one is written once.
+            form, activate = replace(form, text=""), f"echo {value} > {change.path}"
         yield _drop_in(
             _rollback_folder(change, value),
             form,
             [
                 f"What: takes back {setting} = {change.proposed}: sets {value} again on {_count(hosts)}.",
-                f"Install: copy over {form.destination}, then: {form.activate}",
+                f"Install: copy over {form.destination}, then: {activate}",
                 f"Verify: {verify_command(change.path, value)}",
-                f"Roll back: the file of the same name under {_apply_folder(change)} sets the advised value again.",
+                f"Roll back: {_again(change, first)} sets the advised value again.",
                 *_named(hosts, names),
             ],
             made_at,
         )
+
+
+def _again(change: PlannedChange, first: _Form | None) -> str:
+    """What applies a change anew."""
+    if first is None:
+        return f"echo {change.proposed} > {change.path}"
+    return f"the file of the same name under {_apply_folder(change)}"
 
 
 def _drop_in(folder: str, form: _Form, head: Sequence[str], made_at: datetime) -> BundleFile:
