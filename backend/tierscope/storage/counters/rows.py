@@ -219,15 +219,25 @@ def packed_layouts(session: ReadSession, host_id: int, start: datetime, end: dat
 
 def layouts_in(session: ReadSession, host_id: int, start: datetime, end: datetime) -> list[int]:
     """The layouts of a host's samples in (start, end]."""
+    return layouts_in_each(session, [host_id], start, end)[host_id]
+
+
+def layouts_in_each(
+    session: ReadSession, host_ids: Sequence[int], start: datetime, end: datetime
+) -> dict[int, list[int]]:
+    """The same of each of these hosts."""
     edge = live_from(session, "counters_live")
     statement = text(
-        "SELECT DISTINCT layout_id FROM counters_live WHERE host_id = :host AND ts > :start AND ts <= :end"
+        "SELECT DISTINCT host_id, layout_id FROM counters_live"
+        " WHERE host_id = ANY(:hosts) AND ts > :start AND ts <= :end"
     )
-    values = {"host": host_id, "start": start, "end": end}
-    found = {int(layout_id) for layout_id in session.execute(statement, values).scalars()}
+    found: dict[int, set[int]] = {host_id: set() for host_id in host_ids}
+    for row in session.execute(statement, {"hosts": list(host_ids), "start": start, "end": end}):
+        found[row.host_id].add(int(row.layout_id))
     if edge is not None and start < edge:
-        found |= packed_layouts(session, host_id, start, end)
-    return sorted(found)
+        for host_id in found:
+            found[host_id] |= packed_layouts(session, host_id, start, end)
+    return {host_id: sorted(layout_ids) for host_id, layout_ids in found.items()}
 
 
 def find_before(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, datetime]:

@@ -1,6 +1,6 @@
 """Counters of a service's own scope on each of its hosts, on one grid: samples while they are kept, else rollups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,8 @@ from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.sensitivity.kind_residency import Name
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
-from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
+from tierscope.storage.counters.rows import layouts_in_each
+from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
 from tierscope.usecases.counters.sources import TABLES, read_rollup_lines, read_samples, samples_fit
 
@@ -63,17 +64,21 @@ def read_service_lines(
     """Lines of all wanted counters of these scopes, by host; hosts that never sent one are left out."""
     grid = line_grid(window, now=now, max_points=max_points)
     found = []
+    ids = [host.id for host in hosts]
+    layout_ids = layouts_of_hosts(session, ids)
+    sent = layouts_in_each(session, ids, window.start, window.end) if samples_fit(window, now) else {}
     for host in hosts:
-        counters = _counters(session, host, scopes, wanted)
+        counters = _counters(read_layouts(session, layout_ids.get(host.id, ())), scopes, wanted)
         if not counters:
             continue
-        lines = read_lines(session, host, counters, window, grid, now=now, max_points=max_points)
+        lines = read_lines(
+            session, host, counters, window, grid, now=now, max_points=max_points, layout_ids=sent.get(host.id)
+        )
         found.append(_by_name(host, counters, lines))
     return found
 
 
-def _counters(session: ReadSession, host: SubjectHost, scopes: Sequence[str], wanted: Wanted) -> list[KnownCounter]:
-    layouts = read_layouts(session, host_layout_ids(session, host.id))
+def _counters(layouts: Mapping[int, Sequence[str]], scopes: Sequence[str], wanted: Wanted) -> list[KnownCounter]:
     starts = tuple(f"{scope}|" for scope in scopes)
     found = set()
     for keys in layouts.values():
@@ -94,11 +99,12 @@ def read_lines(
     *,
     now: datetime,
     max_points: int,
+    layout_ids: Sequence[int] | None = None,
 ) -> Lines | None:
     """Lines of these counters of one host: samples on the grid while they are kept, else rollups on their own."""
     if not samples_fit(window, now):
         return read_rollup_lines(session, host.id, counters, window, now=now, max_points=max_points)[1]
-    block = read_samples(session, host.id, [counter.key for counter in counters], window)
+    block = read_samples(session, host.id, [counter.key for counter in counters], window, layout_ids)
     if not len(block):
         return None
     kinds = {counter.key: counter.kind for counter in counters}

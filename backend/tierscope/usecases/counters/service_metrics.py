@@ -14,6 +14,7 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
 from tierscope.storage.base.subjects import SubjectHost, hosts_of_service
+from tierscope.storage.counters.rows import layouts_in_each
 from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
 from tierscope.usecases.base.context import ContextUseCase
@@ -99,8 +100,9 @@ def _read_hosts(
     max_points: int,
 ) -> tuple[TimeAxis, list[HostMetrics]]:
     if samples_fit(window, now):
+        sent = layouts_in_each(session, [host_id for host_id, _ in senders], window.start, window.end)
         blocks = [
-            (counters, read_samples(session, host_id, [counter.key for counter in counters], window))
+            (counters, read_samples(session, host_id, [counter.key for counter in counters], window, sent[host_id]))
             for host_id, counters in senders
         ]
         steps = [nominal_step(block.times_us / 1e6) for _, block in blocks if len(block) > 1]

@@ -30,9 +30,12 @@ def samples_fit(window: Window, now: datetime) -> bool:
     return window.end - window.start <= RAW_SPAN and window.start >= now - RAW_KEPT
 
 
-def read_samples(session: ReadSession, host_id: int, keys: Sequence[str], window: Window) -> Block:
-    """The samples of these keys in the window."""
-    layout_ids = layouts_in(session, host_id, window.start, window.end)
+def read_samples(
+    session: ReadSession, host_id: int, keys: Sequence[str], window: Window, layout_ids: Sequence[int] | None = None
+) -> Block:
+    """The samples of these keys in the window. `layout_ids`: the layouts that the host sent in it, where known."""
+    if layout_ids is None:
+        layout_ids = layouts_in(session, host_id, window.start, window.end)
     return read_keys(session, host_id, keys, layout_ids, window.start, window.end)
 
 

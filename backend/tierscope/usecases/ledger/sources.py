@@ -13,7 +13,7 @@ from tierscope.domain.ledger.course import MOST_PARTS, Course, follow
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base.dirty_buckets import pending_buckets
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, newest_inventories
-from tierscope.storage.counters.rows import find_before, layouts_in, read_keys
+from tierscope.storage.counters.rows import find_before, layouts_in, layouts_in_each, read_keys
 from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.ledger.rows import read_ledger
 from tierscope.usecases.ledger.judged import judge_again
@@ -66,8 +66,14 @@ def read_known(session: ReadSession, hosts: Sequence[SubjectHost], window: Windo
     pending: dict[int, datetime] = {}
     for host_id, bucket in pending_buckets(session, [COUNTERS.kind], ids):
         pending[host_id] = min(bucket, pending.get(host_id, bucket))
+    layout_ids = layouts_in_each(session, ids, window.start, window.end)
     return [
-        KnownHost(host, read_machine(inventories.get(host.id)), keys_in(session, host, window), pending.get(host.id))
+        KnownHost(
+            host,
+            read_machine(inventories.get(host.id)),
+            _keys_of(session, host, layout_ids[host.id]),
+            pending.get(host.id),
+        )
         for host in hosts
     ]
 
@@ -102,9 +108,11 @@ def ledgers_of(
 
 def keys_in(session: ReadSession, host: SubjectHost, window: Window) -> tuple[str, ...]:
     """All counters that the host sent in the window; without any, those that it sent last."""
-    ids = layouts_in(session, host.id, window.start, window.end)
-    if not ids and host.layout_id is not None:
-        ids = [host.layout_id]
+    return _keys_of(session, host, layouts_in(session, host.id, window.start, window.end))
+
+
+def _keys_of(session: ReadSession, host: SubjectHost, layout_ids: Sequence[int]) -> tuple[str, ...]:
+    ids = layout_ids or ([] if host.layout_id is None else [host.layout_id])
     return tuple(sorted({key for names in read_layouts(session, ids).values() for key in names}))
 
 
