@@ -94,7 +94,7 @@ describe('the TCO page', () => {
   it('starts from the hosts of the fleet with one click, and keeps the prices that were stated', async () => {
     const { router, asked } = openTco(priced)
     const bar = within(await screen.findByTestId('tco-presets'))
-    expect(await bar.findByText('Your fleet: 33 hosts, 700 GB DRAM + 68 GB slower (91.1 % DRAM) each')).toBeTruthy()
+    expect(await bar.findByText('Your fleet: 33 hosts, 700 GiB DRAM + 68 GiB slower (91.1 % DRAM) each')).toBeTruthy()
     await userEvent.click(await bar.findByRole('link', { name: 'CXL at the advised ratio' }))
     await waitFor(() => expect(asked.at(-1)?.spec.fleet?.hosts).toBe(33))
     expect(asked.at(-1)?.spec).toMatchObject({ options: [{ dram_gb: 384 }], prices: { dram: { value: 11 } } })

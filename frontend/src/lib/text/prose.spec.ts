@@ -11,6 +11,13 @@ it('cuts code out of a text', () => {
   expect(proseParts('')).toEqual([])
 })
 
+it('writes percentages of texts as those of figures, but not in code', () => {
+  expect(proseParts('held 33% of `100%`')).toEqual([
+    { text: 'held 33 % of ', code: false },
+    { text: '100%', code: true },
+  ])
+})
+
 it('begins sentences with a capital, but leaves names of settings alone', () => {
   expect(sentenceCase('there is a slower tier')).toBe('There is a slower tier')
   expect(sentenceCase('vm.swappiness is 0')).toBe('vm.swappiness is 0')

@@ -4,16 +4,21 @@ export interface ProsePart {
   code: boolean
 }
 
+/** Plain text with its percentages as figures have them: `14.2 %`. */
+function plain(text: string): ProsePart {
+  return { text: text.replaceAll(/(\d)%/g, '$1 %'), code: false }
+}
+
 /** A text of the service cut at its backticks; an unpaired one stays as it is. */
 export function proseParts(text: string): ProsePart[] {
   const parts: ProsePart[] = []
   let rest = text
   for (let match = /`([^`]+)`/.exec(rest); match !== null; match = /`([^`]+)`/.exec(rest)) {
-    if (match.index > 0) parts.push({ text: rest.slice(0, match.index), code: false })
+    if (match.index > 0) parts.push(plain(rest.slice(0, match.index)))
     parts.push({ text: match[1] ?? '', code: true })
     rest = rest.slice(match.index + match[0].length)
   }
-  if (rest !== '') parts.push({ text: rest, code: false })
+  if (rest !== '') parts.push(plain(rest))
   return parts
 }
 

@@ -95,13 +95,16 @@ function hostColumns({ answer }: MachinesTableProps): Column<Row>[] {
       ({ machine }) => machine.per_host.watts,
       (watts) => `${threeDigits(watts)} W`,
     ),
-    amountColumn(
-      'memory',
-      'Memory',
-      'GB',
-      ({ machine }) => machine.per_host.memory_gb,
-      (gb) => `${formatCount(gb)} GB`,
-    ),
+    {
+      ...amountColumn(
+        'memory',
+        'Memory',
+        'GB',
+        ({ machine }: Row) => machine.per_host.memory_gb,
+        (gb) => `${formatCount(gb)} GB`,
+      ),
+      meaning: 'As modules are labelled and priced: a GB is 2^30 bytes, which other pages call a GiB.',
+    },
     amountColumn('annual', 'Cost a year', currency, ({ machine }) => machine.per_host.annual, money),
     amountColumn('loss', 'Lost work', 'ratio', ({ machine }) => machine.loss.value, formatRatio),
     {

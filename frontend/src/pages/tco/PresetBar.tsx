@@ -4,7 +4,7 @@ import { memo } from 'react'
 import type { ScenarioPresets } from '../../api/_generated/schema'
 import { awayWords } from '../../lib/fleet/hostsAway'
 import type { TcoSearch } from '../../lib/url/tcoUrl'
-import { formatCount, formatRatio, threeDigits } from '../../lib/units/units'
+import { formatBytes, formatCount, formatRatio } from '../../lib/units/units'
 import { Prose } from '../../ui/text/Prose'
 import { keptChanges } from './tcoInputs'
 import classes from './TcoPage.module.css'
@@ -61,10 +61,13 @@ function subjectWords(presets: ScenarioPresets): string {
   return away === null ? memoryWords(presets) : `${memoryWords(presets)}; ${away}`
 }
 
+/** A GB of memory is what a module's label says. */
+const gib = 1024 ** 3
+
 function memoryWords({ subject, n_hosts: hosts, dram_gb: dram, slow_gb: slow, ...rest }: ScenarioPresets): string {
   const whose = subject === 'fleet' ? 'Your fleet' : subject
   const counted = `${formatCount(hosts)} ${rest.simulated ? 'simulated or recorded ' : ''}${hosts === 1 ? 'host' : 'hosts'}`
   if (dram === null || slow === null) return `${whose}: ${counted}`
-  const cxl = slow > 0 ? ` + ${threeDigits(slow)} GB slower (${formatRatio(dram / (dram + slow))} DRAM)` : ''
-  return `${whose}: ${counted}, ${threeDigits(dram)} GB DRAM${cxl} each`
+  const cxl = slow > 0 ? ` + ${formatBytes(slow * gib)} slower (${formatRatio(dram / (dram + slow))} DRAM)` : ''
+  return `${whose}: ${counted}, ${formatBytes(dram * gib)} DRAM${cxl} each`
 }
