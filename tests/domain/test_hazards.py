@@ -125,6 +125,14 @@ def test_who_is_bound_by_a_memory_policy_is_named_and_what_was_not_seen_is_said(
     assert bound[1:] in list_subtracted(told)[-1].why
 
 
+def test_who_switches_demotion_on_while_kswapd_sleeps_is_told_to_wake_it() -> None:
+    assert "memory.reclaim" in risk_of(on(SPILL, gave_up=True))
+    assert "memory.reclaim" not in risk_of(SPILL)
+    assert "memory.reclaim" not in risk_of(on(SPILL, gave_up=True, kernel_release="7.2.12"))
+    assert "memory.reclaim" in risk_of(on(SPILL, agent_told=False))
+    assert read_host({"findings": [{"id": "kswapd-gave-up", "cause": "kswapd gave up on node 0"}]}).gave_up
+
+
 def test_damon_that_tiers_keeps_the_other_mover_out() -> None:
     both = advise(on(SPILL, damon_promotes=True, damon_demotes=True))
     assert both.advice == ()

@@ -97,7 +97,7 @@ class Host:
     `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
     whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, `mover` what
     else moves pages, `bound` who is bound to nodes by a memory policy, each in words; `policies_seen` says whether the
-    agent could look at the policies of processes.
+    agent could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
     `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
     """
 
@@ -130,6 +130,7 @@ class Host:
     mover: str | None = None
     bound: str | None = None
     policies_seen: bool = False
+    gave_up: bool = False
     processes_seen: bool = False
     agent_told: bool = False
 

@@ -175,6 +175,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "strict-cpuset": _strict_cpuset,
     "membind": lambda facts: True if facts.host.bound is not None else None,
     "mglru-no-swap": _hang,
+    "kswapd-gave-up": lambda facts: facts.host.gave_up or (False if facts.host.agent_told else None),
     "damon-promotes": lambda facts: facts.host.damon_promotes,
     "damon-demotes": lambda facts: facts.host.damon_demotes,
     "user-space-mover": lambda facts: facts.host.mover is not None or (False if facts.host.processes_seen else None),

@@ -70,6 +70,7 @@ def read_host(inventory: Body | None) -> Host:
         mover=_cause(body, "user-space-mover"),
         bound=_cause(body, "membind"),
         policies_seen=told and _sees_policies(body),
+        gave_up=_cause(body, "kswapd-gave-up") is not None,
         processes_seen=told and bool(body.get("services")),
         agent_told=told,
         page_bytes=facts.machine.page_bytes,

@@ -14,7 +14,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Demotion alone strands pages on the slower tier that turn hot again. Promotion comes with it, in one change, demotion first.",
         kernel: "5.15",
         must: &["demotion_enabled can be read and is off", "DRAM is full and the slower tiers have room", "a loss is seen: swap-out, refaults, refused promotions, or memory stranded below", "promotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name), ("kswapd-gave-up", Then::Name)],
         harm: &["Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
         measure: "pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all; pgpromote_success is not zero.",
         doctor: &["demotion-off"],
@@ -371,6 +371,14 @@ pub const HAZARDS: &[Hazard] = &[
         before_kernel: "",
         unsure_kernel: "7.0",
         sources: &["lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com (October 2025)", "mm/vmscan.c can_reclaim_anon_pages, can_demote: a full target counts as a place to go", "mm/vmscan: don't demote if there is not enough free memory in the lower memory tier (mm tree, January 2026, in no release known here)"],
+    },
+    Hazard {
+        name: "kswapd-gave-up",
+        says: "kswapd gave up on a node of DRAM, as it does after 16 tries in vain, such as for promotions into full DRAM without demotion and swap. Switching demotion on does not wake it before a kernel between 6.12 and 7.2: reclaim once by hand after it, with `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2, 5.19) or `echo 64M > /sys/devices/system/node/node0/reclaim` where that file exists. After a reboot it is awake.",
+        from_kernel: "",
+        before_kernel: "7.2",
+        unsure_kernel: "",
+        sources: &["mm/vmscan.c MAX_RECLAIM_RETRIES, kswapd_failures: a reclaim that gets somewhere resets it", "docs/method/applied.md: demotion-off on 6.12 and 7.2"],
     },
     Hazard {
         name: "damon-promotes",
