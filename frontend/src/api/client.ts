@@ -27,7 +27,7 @@ async function answerOf<T>(request: Promise<Answer<T>>): Promise<Answer<T>> {
 }
 
 /** What an address answers where it is not asked for a file: many also hand out CSV, which is typed as text. */
-type DataOf<T> = [Exclude<T, string>] extends [never] ? T : Exclude<T, string>
+export type DataOf<T> = [Exclude<T, string>] extends [never] ? T : Exclude<T, string>
 
 /** The data of an answer. Throws ApiProblem with the cause and the next step where there is none. */
 export async function dataOf<T>(request: Promise<Answer<T>>): Promise<DataOf<T>> {

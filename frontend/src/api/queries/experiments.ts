@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import type { ExperimentRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { readAll } from './base/pages'
-import { polledQuery } from './base/ask'
+import { askedQuery, polledQuery } from './base/ask'
 
 /** All experiments, the newest first. */
 export function experimentsQuery(refreshMs: number | null) {
@@ -27,19 +27,15 @@ export function experimentQuery(experimentId: string, refreshMs: number | null) 
 
 /** How many hosts an experiment needs, before it is started. */
 export function experimentPlanQuery(serviceId: string, metric: string | undefined, effect: number) {
-  return queryOptions({
-    queryKey: ['experiment-plan', serviceId, metric, effect],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/experiments/plan', {
-          params: { query: { service: serviceId, metric, effect_ratio: effect } },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    enabled: serviceId !== '',
-    staleTime: 60_000,
-  })
+  return askedQuery(
+    ['experiment-plan', serviceId, metric, effect],
+    (signal) =>
+      client.GET('/v1/experiments/plan', {
+        params: { query: { service: serviceId, metric, effect_ratio: effect } },
+        signal,
+      }),
+    { placeholderData: keepPreviousData, enabled: serviceId !== '', staleTime: 60_000 },
+  )
 }
 
 /** Start an experiment. Throws ApiProblem. */

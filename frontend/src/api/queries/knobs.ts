@@ -1,7 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../client'
+import { keepPreviousData } from '@tanstack/react-query'
+import { client } from '../client'
 import { rangeQuery, refreshing, type TimeRange } from './base/range'
-import { rangedQuery } from './base/ask'
+import { askedQuery, rangedQuery } from './base/ask'
 
 /** Which kernel settings of a host are worth a change, and why. */
 export function knobAdviceQuery(hostId: string, range: TimeRange) {
@@ -15,20 +15,16 @@ export function knobAdviceQuery(hostId: string, range: TimeRange) {
 
 /** Whether swap pays as a tier below DRAM for a service; it is asked once the loss target is known. */
 export function swapTierQuery(serviceId: string, loss: number | undefined, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['swap-tier', serviceId, loss, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/swap-tier', {
-          params: {
-            path: { service_id: serviceId },
-            query: { ...rangeQuery(range), loss_target: loss },
-          },
-          signal,
-        }),
-      ),
-    enabled: loss !== undefined,
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return askedQuery(
+    ['swap-tier', serviceId, loss, range.from, range.to],
+    (signal) =>
+      client.GET('/v1/services/{service_id}/swap-tier', {
+        params: {
+          path: { service_id: serviceId },
+          query: { ...rangeQuery(range), loss_target: loss },
+        },
+        signal,
+      }),
+    { enabled: loss !== undefined, placeholderData: keepPreviousData, ...refreshing(range) },
+  )
 }

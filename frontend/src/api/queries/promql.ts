@@ -3,6 +3,7 @@ import type { QueryAnswer } from '../_generated/schema'
 import { resolveRange } from '../../lib/url/timeRange'
 import { client, dataOf } from '../client'
 import { refreshing, type TimeRange } from './base/range'
+import { askedQuery } from './base/ask'
 
 /** Steps that a chart has at most, and the shortest one in seconds: agents report once a minute. */
 const mostSteps = 300
@@ -33,10 +34,10 @@ export function expressionQuery(expression: string, range: TimeRange) {
 
 /** Names of all metrics: the service's own, and those that Prometheus wrote here. */
 export function metricNamesQuery() {
-  return queryOptions({
-    queryKey: ['promql-names'],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/prometheus/api/v1/label/{name}/values', { params: { path: { name: '__name__' } }, signal })),
-    staleTime: 300_000,
-  })
+  return askedQuery(
+    ['promql-names'],
+    (signal) =>
+      client.GET('/prometheus/api/v1/label/{name}/values', { params: { path: { name: '__name__' } }, signal }),
+    { staleTime: 300_000 },
+  )
 }

@@ -1,9 +1,8 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { SlowdownPointRequest } from '../_generated/schema'
-import { client, dataOf } from '../client'
-import { problemOf } from '../problem'
+import { client, dataOf, doneBy } from '../client'
 import { rangeQuery, type TimeRange } from './base/range'
-import { rangedQuery } from './base/ask'
+import { askedQuery, rangedQuery } from './base/ask'
 
 /** What the owner of a service asks of the advice. */
 export interface RatioChoice {
@@ -34,17 +33,15 @@ export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRa
 
 /** The owner's own measurements of the slowdown. */
 export function slowdownPointsQuery(serviceId: string) {
-  return queryOptions({
-    queryKey: ['slowdown-points', serviceId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/slowdown-points', {
-          params: { path: { service_id: serviceId } },
-          signal,
-        }),
-      ),
-    staleTime: 15_000,
-  })
+  return askedQuery(
+    ['slowdown-points', serviceId],
+    (signal) =>
+      client.GET('/v1/services/{service_id}/slowdown-points', {
+        params: { path: { service_id: serviceId } },
+        signal,
+      }),
+    { staleTime: 15_000 },
+  )
 }
 
 /** Add a measurement; advice and points are asked for anew. Throws ApiProblem. */
@@ -64,10 +61,8 @@ export function addSlowdownPoint(queries: QueryClient, serviceId: string) {
 /** Remove a measurement. Throws ApiProblem. */
 export function removeSlowdownPoint(queries: QueryClient, serviceId: string) {
   return {
-    mutationFn: async (pointId: string) => {
-      const answer = await client.DELETE('/v1/slowdown-points/{point_id}', { params: { path: { point_id: pointId } } })
-      if (answer.error !== undefined) throw problemOf(answer.response.status, answer.error)
-    },
+    mutationFn: (pointId: string) =>
+      doneBy(client.DELETE('/v1/slowdown-points/{point_id}', { params: { path: { point_id: pointId } } })),
     onSuccess: () => forget(queries, serviceId),
   }
 }

@@ -1,28 +1,26 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { PriceRequest, ScenarioDocument } from '../_generated/schema'
 import { client, dataOf, doneBy } from '../client'
 import { readAll } from './base/pages'
+import { askedQuery, kept } from './base/ask'
 
 /** The same draws for everybody, so that a link shows the same numbers to each who opens it. */
 const draws = { seed: 1, draws: 10_000 }
 
 /** A complete scenario to start from, with what each input may be. */
 export function scenarioDefaultsQuery() {
-  return queryOptions({
-    queryKey: ['scenario-defaults'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/scenarios/defaults', { signal })),
+  return askedQuery(['scenario-defaults'], (signal) => client.GET('/v1/scenarios/defaults', { signal }), {
     staleTime: Infinity,
   })
 }
 
 /** Scenarios filled in from the hosts of a service, or of the whole fleet; `share` in place of the advised DRAM share. */
 export function scenarioPresetsQuery(service: string | undefined, share: number | undefined) {
-  return queryOptions({
-    queryKey: ['scenario-presets', service, share],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/scenarios/presets', { params: { query: { service, dram_ratio: share } }, signal })),
-    staleTime: 300_000,
-  })
+  return askedQuery(
+    ['scenario-presets', service, share],
+    (signal) => client.GET('/v1/scenarios/presets', { params: { query: { service, dram_ratio: share } }, signal }),
+    { staleTime: 300_000 },
+  )
 }
 
 /** All stored scenarios, newest first. */
@@ -37,34 +35,25 @@ export function scenariosQuery() {
 
 /** One stored scenario; disabled while none is chosen. */
 export function scenarioQuery(scenarioId: string | undefined) {
-  return queryOptions({
-    queryKey: ['scenario', scenarioId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/scenarios/{scenario_id}', { params: { path: { scenario_id: scenarioId ?? '' } }, signal }),
-      ),
-    enabled: scenarioId !== undefined,
-    staleTime: 15_000,
-  })
+  return askedQuery(
+    ['scenario', scenarioId],
+    (signal) =>
+      client.GET('/v1/scenarios/{scenario_id}', { params: { path: { scenario_id: scenarioId ?? '' } }, signal }),
+    { enabled: scenarioId !== undefined, staleTime: 15_000 },
+  )
 }
 
 /** The cost of a scenario; a request that a newer one replaces is aborted. */
 export function tcoQuery(spec: ScenarioDocument | undefined) {
-  return queryOptions({
-    queryKey: ['tco', spec],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.POST('/v1/tco/evaluate', {
-          body: { spec: spec as ScenarioDocument, ...draws },
-          signal,
-        }),
-      ),
-    enabled: spec !== undefined,
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
-    gcTime: 60_000,
-    retry: false,
-  })
+  return askedQuery(
+    ['tco', spec],
+    (signal) =>
+      client.POST('/v1/tco/evaluate', {
+        body: { spec: spec as ScenarioDocument, ...draws },
+        signal,
+      }),
+    { enabled: spec !== undefined, ...kept, staleTime: 60_000, gcTime: 60_000, retry: false },
+  )
 }
 
 /** The scenario as a spreadsheet whose formulas give every total again. Throws ApiProblem. */
@@ -74,24 +63,16 @@ export function sheetOf(spec: ScenarioDocument): Promise<Blob> {
 
 /** Stored scenarios beside each other; asks for two or more. */
 export function comparisonQuery(ids: string[]) {
-  return queryOptions({
-    queryKey: ['tco-comparison', ids],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/tco/compare', { params: { query: { scenario: ids, seed: draws.seed } }, signal })),
-    enabled: ids.length >= 2,
-    placeholderData: keepPreviousData,
-    staleTime: 15_000,
-    retry: false,
-  })
+  return askedQuery(
+    ['tco-comparison', ids],
+    (signal) => client.GET('/v1/tco/compare', { params: { query: { scenario: ids, seed: draws.seed } }, signal }),
+    { enabled: ids.length >= 2, ...kept, staleTime: 15_000, retry: false },
+  )
 }
 
 /** The price book with the published presets. */
 export function pricesQuery() {
-  return queryOptions({
-    queryKey: ['prices'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/prices', { signal })),
-    staleTime: 15_000,
-  })
+  return askedQuery(['prices'], (signal) => client.GET('/v1/prices', { signal }), { staleTime: 15_000 })
 }
 
 /** Store a scenario, as values or as a YAML file. Throws ApiProblem. */

@@ -1,21 +1,16 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { OwnTokenRequest, PasswordChange } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** The account that is logged in. */
 export function accountQuery() {
-  return queryOptions({
-    queryKey: ['account'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/me', { signal })),
-  })
+  return askedQuery(['account'], (signal) => client.GET('/v1/me', { signal }))
 }
 
 /** The tokens of the account, newest first. */
 export function ownTokensQuery() {
-  return queryOptions({
-    queryKey: ['own-tokens'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/me/tokens', { signal })),
-  })
+  return askedQuery(['own-tokens'], (signal) => client.GET('/v1/me/tokens', { signal }))
 }
 
 /** Set another password. Throws ApiProblem. */

@@ -1,12 +1,11 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { LinkLogin, PasswordLogin } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** Who is asking, and what they may do. Asked again every minute, so that a session's end is seen. */
 export function sessionQuery() {
-  return queryOptions({
-    queryKey: ['session'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/session', { signal })),
+  return askedQuery(['session'], (signal) => client.GET('/v1/session', { signal }), {
     refetchInterval: 60_000,
     staleTime: 30_000,
   })
@@ -14,11 +13,7 @@ export function sessionQuery() {
 
 /** How people log in here. */
 export function loginMethodsQuery() {
-  return queryOptions({
-    queryKey: ['login-methods'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/login/methods', { signal })),
-    staleTime: Infinity,
-  })
+  return askedQuery(['login-methods'], (signal) => client.GET('/v1/login/methods', { signal }), { staleTime: Infinity })
 }
 
 /** Log in. All that was read before is read anew, because it may have been somebody else's. Throws ApiProblem. */

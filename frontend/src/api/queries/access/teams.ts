@@ -1,14 +1,11 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { TeamRequest } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** All teams by name, with members and services. Administrators alone may see them. */
 export function teamsQuery() {
-  return queryOptions({
-    queryKey: ['teams'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/teams', { signal })),
-    retry: false,
-  })
+  return askedQuery(['teams'], (signal) => client.GET('/v1/teams', { signal }), { retry: false })
 }
 
 const changed = (queries: QueryClient) => async () => {

@@ -1,14 +1,11 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { JoinTokenRequest, NewTokenRequest } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** All tokens without their secrets, newest first. Administrators alone may see them. */
 export function tokensQuery() {
-  return queryOptions({
-    queryKey: ['tokens'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/tokens', { signal })),
-    retry: false,
-  })
+  return askedQuery(['tokens'], (signal) => client.GET('/v1/tokens', { signal }), { retry: false })
 }
 
 const changed = (queries: QueryClient) => () => queries.invalidateQueries({ queryKey: ['tokens'] })

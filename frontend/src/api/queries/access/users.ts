@@ -1,14 +1,11 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { UserRequest, UserUpdate } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** All users by name. Administrators alone may see them. */
 export function usersQuery() {
-  return queryOptions({
-    queryKey: ['users'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/users', { signal })),
-    retry: false,
-  })
+  return askedQuery(['users'], (signal) => client.GET('/v1/users', { signal }), { retry: false })
 }
 
 const changed = (queries: QueryClient) => async () => {

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import { client, dataOf, doneBy } from '../../client'
 import { readAll } from '../base/pages'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
-import { rangedQuery } from '../base/ask'
+import { askedQuery, rangedQuery } from '../base/ask'
 
 /** What a list or timeline of alerts is narrowed to. Ids are public ones. */
 export interface AlertFilter {
@@ -32,24 +32,20 @@ export function alertsQuery(state: State, filter: AlertFilter, refreshMs: number
 
 /** One alert with its history and the values behind it. */
 export function alertQuery(alertId: string, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['alert', alertId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/alerts/{alert_id}', { params: { path: { alert_id: alertId } }, signal })),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 10_000,
-  })
+  return askedQuery(
+    ['alert', alertId],
+    (signal) => client.GET('/v1/alerts/{alert_id}', { params: { path: { alert_id: alertId } }, signal }),
+    { refetchInterval: refreshMs ?? false, staleTime: 10_000 },
+  )
 }
 
 /** The time around an alert on one axis, its onset and cause, and whom it touched. */
 export function incidentQuery(alertId: string, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['incident', alertId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/alerts/{alert_id}/incident', { params: { path: { alert_id: alertId } }, signal })),
-    refetchInterval: refreshMs ?? false,
-    staleTime: 10_000,
-  })
+  return askedQuery(
+    ['incident', alertId],
+    (signal) => client.GET('/v1/alerts/{alert_id}/incident', { params: { path: { alert_id: alertId } }, signal }),
+    { refetchInterval: refreshMs ?? false, staleTime: 10_000 },
+  )
 }
 
 /** When which alert was in which state. */
@@ -61,14 +57,11 @@ export function alertTimelineQuery(filter: AlertFilter, range: TimeRange) {
 
 /** When alerts of a host, or of a service and its hosts, fired and were resolved. */
 export function alertMarksQuery(subject: { host: string } | { service: string } | null, range: TimeRange) {
-  return queryOptions({
-    queryKey: ['alert-marks', subject, range.from, range.to],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/alerts/marks', { params: { query: { ...subject, ...rangeQuery(range) } }, signal })),
-    enabled: subject !== null,
-    placeholderData: keepPreviousData,
-    ...refreshing(range),
-  })
+  return askedQuery(
+    ['alert-marks', subject, range.from, range.to],
+    (signal) => client.GET('/v1/alerts/marks', { params: { query: { ...subject, ...rangeQuery(range) } }, signal }),
+    { enabled: subject !== null, placeholderData: keepPreviousData, ...refreshing(range) },
+  )
 }
 
 /** Say that one looks after an alert (a note), or take that back (null). Throws ApiProblem. */

@@ -1,14 +1,11 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
 import type { AlertRoutesRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** Where alerts are sent. Operators and administrators may read it. */
 export function alertRoutesQuery() {
-  return queryOptions({
-    queryKey: ['alert-routes'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/alert-routes', { signal })),
-    staleTime: 15_000,
-  })
+  return askedQuery(['alert-routes'], (signal) => client.GET('/v1/alert-routes', { signal }), { staleTime: 15_000 })
 }
 
 /** Put another configuration in its place; refused when somebody else changed it meanwhile. Throws ApiProblem. */
@@ -29,14 +26,11 @@ export function testReceiver(queries: QueryClient) {
 
 /** The newest notifications: what was sent, what waits, what was given up. */
 export function notificationsQuery(filter: { alert?: string | undefined }, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['notifications', filter],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/notifications', { params: { query: { ...filter, limit: 100 } }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: refreshMs ?? false,
-    staleTime: 10_000,
-  })
+  return askedQuery(
+    ['notifications', filter],
+    (signal) => client.GET('/v1/notifications', { params: { query: { ...filter, limit: 100 } }, signal }),
+    { placeholderData: keepPreviousData, refetchInterval: refreshMs ?? false, staleTime: 10_000 },
+  )
 }
 
 /** Try a notification again that was given up. Throws ApiProblem. */

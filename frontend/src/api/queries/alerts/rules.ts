@@ -1,34 +1,25 @@
 import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { RuleRequest } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery, kept, polledQuery } from '../base/ask'
 
 /** All alert rules with how many subjects are in which state. */
 export function rulesQuery(refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['rules'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/rules', { signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
-  })
+  return polledQuery(['rules'], refreshMs, (signal) => client.GET('/v1/rules', { signal }), kept)
 }
 
 /** One rule. */
 export function ruleQuery(ruleId: string | undefined) {
-  return queryOptions({
-    queryKey: ['rule', ruleId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/rules/{rule_id}', { params: { path: { rule_id: ruleId ?? '' } }, signal })),
-    enabled: ruleId !== undefined,
-    staleTime: 15_000,
-  })
+  return askedQuery(
+    ['rule', ruleId],
+    (signal) => client.GET('/v1/rules/{rule_id}', { params: { path: { rule_id: ruleId ?? '' } }, signal }),
+    { enabled: ruleId !== undefined, staleTime: 15_000 },
+  )
 }
 
 /** What conditions can name: series, functions, units. */
 export function vocabularyQuery() {
-  return queryOptions({
-    queryKey: ['rule-vocabulary'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/rules/vocabulary', { signal })),
+  return askedQuery(['rule-vocabulary'], (signal) => client.GET('/v1/rules/vocabulary', { signal }), {
     staleTime: Infinity,
   })
 }

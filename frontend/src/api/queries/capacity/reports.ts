@@ -1,18 +1,14 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { ReportRequest } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** What a report can hold. */
 export type ReportSection = ReportRequest['sections'][number]
 
 /** All scheduled reports with their newest sending. Operators alone may see to whom they go. */
 export function reportsQuery() {
-  return queryOptions({
-    queryKey: ['reports'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/reports', { signal })),
-    staleTime: 15_000,
-    retry: false,
-  })
+  return askedQuery(['reports'], (signal) => client.GET('/v1/reports', { signal }), { staleTime: 15_000, retry: false })
 }
 
 /** Schedule a report. Throws ApiProblem. */

@@ -1,29 +1,24 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
 import type { SwitchRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** Releases of agents in use, and the hosts whose agent is behind the service. Operators may see them. */
 export function agentVersionsQuery(outdatedOnly: boolean) {
-  return queryOptions({
-    queryKey: ['agent-versions', outdatedOnly],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/agents/versions', {
-          params: { query: { limit: 1000, ...(outdatedOnly ? { outdated: true } : {}) } },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: 30_000,
-    retry: false,
-  })
+  return askedQuery(
+    ['agent-versions', outdatedOnly],
+    (signal) =>
+      client.GET('/v1/agents/versions', {
+        params: { query: { limit: 1000, ...(outdatedOnly ? { outdated: true } : {}) } },
+        signal,
+      }),
+    { placeholderData: keepPreviousData, refetchInterval: 30_000, retry: false },
+  )
 }
 
 /** Which agents are paused, and by whom. */
 export function pausesQuery() {
-  return queryOptions({
-    queryKey: ['agent-pauses'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/agents/pauses', { signal })),
+  return askedQuery(['agent-pauses'], (signal) => client.GET('/v1/agents/pauses', { signal }), {
     refetchInterval: 30_000,
   })
 }

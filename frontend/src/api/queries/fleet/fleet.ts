@@ -1,7 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
+import { keepPreviousData } from '@tanstack/react-query'
+import { client } from '../../client'
 import { rangeQuery, type TimeRange } from '../base/range'
-import { polledQuery, rangedQuery } from '../base/ask'
+import { askedQuery, polledQuery, rangedQuery } from '../base/ask'
 
 /** The whole installation over a time range. */
 export function fleetQuery(range: TimeRange) {
@@ -12,23 +12,20 @@ export function fleetQuery(range: TimeRange) {
 
 /** Every host in a short row, now or at a moment; a fleet of more hosts than can be drawn by its groups. */
 export function fleetGridQuery(refreshMs: number | null, at?: string, group = 'service') {
-  return queryOptions({
-    queryKey: ['fleet-grid', at, group],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/fleet/grid', { params: { query: { ...atQuery(at), group } }, signal })),
-    placeholderData: keepPreviousData,
-    ...atMoment(refreshMs, at),
-  })
+  return askedQuery(
+    ['fleet-grid', at, group],
+    (signal) => client.GET('/v1/fleet/grid', { params: { query: { ...atQuery(at), group } }, signal }),
+    { placeholderData: keepPreviousData, ...atMoment(refreshMs, at) },
+  )
 }
 
 /** How far each host is from its peers, now or at a moment. */
 export function fleetDriftQuery(refreshMs: number | null, at?: string) {
-  return queryOptions({
-    queryKey: ['fleet-drift', at],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/fleet/drift', { params: { query: atQuery(at) }, signal })),
-    placeholderData: keepPreviousData,
-    ...atMoment(refreshMs, at),
-  })
+  return askedQuery(
+    ['fleet-drift', at],
+    (signal) => client.GET('/v1/fleet/drift', { params: { query: atQuery(at) }, signal }),
+    { placeholderData: keepPreviousData, ...atMoment(refreshMs, at) },
+  )
 }
 
 function atQuery(at: string | undefined): { at?: string } {

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import type { HostsAway, HostSummary, operations } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
-import { polledQuery } from '../base/ask'
+import { askedQuery, polledQuery } from '../base/ask'
 
 /** By what hosts are put in order. */
 export type HostSort = NonNullable<NonNullable<operations['list_hosts_v1_hosts_get']['parameters']['query']>['sort']>
@@ -39,12 +39,11 @@ export function hostPagesQuery(asked: HostsAsked, refreshMs: number | null) {
 
 /** Hosts that have all these words in their name, kernel, tiers or labels, the first ones by name. */
 export function hostSearchQuery(q: string, limit: number) {
-  return queryOptions({
-    queryKey: ['hosts', 'search', q, limit],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/hosts', { params: { query: { q, limit } }, signal })),
-    placeholderData: keepPreviousData,
-    staleTime: 15_000,
-  })
+  return askedQuery(
+    ['hosts', 'search', q, limit],
+    (signal) => client.GET('/v1/hosts', { params: { query: { q, limit } }, signal }),
+    { placeholderData: keepPreviousData, staleTime: 15_000 },
+  )
 }
 
 /** How many hosts there are by state. */

@@ -1,14 +1,14 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** The labels of a host with their sources. */
 export function hostLabelsQuery(hostId: string) {
-  return queryOptions({
-    queryKey: ['labels', hostId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/hosts/{host_id}/labels', { params: { path: { host_id: hostId } }, signal })),
-    staleTime: 15_000,
-  })
+  return askedQuery(
+    ['labels', hostId],
+    (signal) => client.GET('/v1/hosts/{host_id}/labels', { params: { path: { host_id: hostId } }, signal }),
+    { staleTime: 15_000 },
+  )
 }
 
 const changed = (queries: QueryClient) => async () => {

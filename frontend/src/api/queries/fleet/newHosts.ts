@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** How often what a new host has sent is asked for. */
 export const newHostsRefreshMs = 15_000
@@ -12,17 +13,15 @@ function sinceHour(): string {
 
 /** Hosts that were enrolled within the last hour and carry these labels, as `key=value`; 1,000 at most. */
 export function newHostsQuery(labels: string[]) {
-  return queryOptions({
-    queryKey: ['new-hosts', labels],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/hosts', {
-          params: { query: { limit: 1000, enrolled_since: sinceHour(), label: labels } },
-          signal,
-        }),
-      ),
-    refetchInterval: newHostsRefreshMs,
-  })
+  return askedQuery(
+    ['new-hosts', labels],
+    (signal) =>
+      client.GET('/v1/hosts', {
+        params: { query: { limit: 1000, enrolled_since: sinceHour(), label: labels } },
+        signal,
+      }),
+    { refetchInterval: newHostsRefreshMs },
+  )
 }
 
 /** The newest card of advice on a host; null where there is none. */

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
 import { rangeQuery, type TimeRange } from '../base/range'
-import { rangedQuery } from '../base/ask'
+import { askedQuery, rangedQuery } from '../base/ask'
 
 /** All services. */
 export function servicesQuery(refreshMs: number | null) {
@@ -28,18 +28,16 @@ export function serviceQuery(serviceId: string, range: TimeRange) {
 
 /** RDMA and SMC-R of a service's hosts beside those of another service, or of itself at another time. */
 export function networkQuery(serviceId: string, range: TimeRange, otherId: string, other: TimeRange) {
-  return queryOptions({
-    queryKey: ['service-network', serviceId, range.from, range.to, otherId, other.from, other.to],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/services/{service_id}/network', {
-          params: {
-            path: { service_id: serviceId },
-            query: { ...rangeQuery(range), other: otherId, other_from: other.from, other_to: other.to },
-          },
-          signal,
-        }),
-      ),
-    staleTime: 60_000,
-  })
+  return askedQuery(
+    ['service-network', serviceId, range.from, range.to, otherId, other.from, other.to],
+    (signal) =>
+      client.GET('/v1/services/{service_id}/network', {
+        params: {
+          path: { service_id: serviceId },
+          query: { ...rangeQuery(range), other: otherId, other_from: other.from, other_to: other.to },
+        },
+        signal,
+      }),
+    { staleTime: 60_000 },
+  )
 }

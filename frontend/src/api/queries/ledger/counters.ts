@@ -1,21 +1,18 @@
-import { queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
+import { client } from '../../client'
 import { rangeQuery, type TimeRange } from '../base/range'
-import { rangedQuery } from '../base/ask'
+import { askedQuery, rangedQuery } from '../base/ask'
 
 /** The counters that a host offers. */
 export function counterNamesQuery(hostId: string) {
-  return queryOptions({
-    queryKey: ['counter-names', hostId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/hosts/{host_id}/counters/names', {
-          params: { path: { host_id: hostId }, query: { limit: 10000 } },
-          signal,
-        }),
-      ),
-    staleTime: 5 * 60_000,
-  })
+  return askedQuery(
+    ['counter-names', hostId],
+    (signal) =>
+      client.GET('/v1/hosts/{host_id}/counters/names', {
+        params: { path: { host_id: hostId }, query: { limit: 10000 } },
+        signal,
+      }),
+    { staleTime: 5 * 60_000 },
+  )
 }
 
 /** One counter of a host: a series per scope that has it. Without a source, the API looks through all of them. */

@@ -1,13 +1,12 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
+import { askedQuery } from '../base/ask'
 
 const whileRunningMs = 2000
 
 /** Jobs that remove data, newest first. Administrators alone may see them. */
 export function purgesQuery() {
-  return queryOptions({
-    queryKey: ['purges'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/purges', { params: { query: { limit: 100 } }, signal })),
+  return askedQuery(['purges'], (signal) => client.GET('/v1/purges', { params: { query: { limit: 100 } }, signal }), {
     refetchInterval: (query) =>
       query.state.data?.items.some(({ status }) => status !== 'done') === true ? whileRunningMs : 30_000,
     retry: false,
@@ -16,13 +15,14 @@ export function purgesQuery() {
 
 /** One job that removes data; asked again until it is done. */
 export function purgeQuery(purgeId: string | null) {
-  return queryOptions({
-    queryKey: ['purge', purgeId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/purges/{purge_id}', { params: { path: { purge_id: purgeId ?? '' } }, signal })),
-    enabled: purgeId !== null,
-    refetchInterval: (query) => (query.state.data?.status === 'done' ? false : whileRunningMs),
-  })
+  return askedQuery(
+    ['purge', purgeId],
+    (signal) => client.GET('/v1/purges/{purge_id}', { params: { path: { purge_id: purgeId ?? '' } }, signal }),
+    {
+      enabled: purgeId !== null,
+      refetchInterval: (query) => (query.state.data?.status === 'done' ? false : whileRunningMs),
+    },
+  )
 }
 
 /** Remove all data of a host or a service; `confirm` is its name, typed. Throws ApiProblem. */

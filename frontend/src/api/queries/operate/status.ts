@@ -1,20 +1,12 @@
-import { queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
+import { client } from '../../client'
+import { askedQuery } from '../base/ask'
 
 /** Health of the installation. */
 export function statusQuery() {
-  return queryOptions({
-    queryKey: ['status'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/status', { signal })),
-    refetchInterval: 15_000,
-  })
+  return askedQuery(['status'], (signal) => client.GET('/v1/status', { signal }), { refetchInterval: 15_000 })
 }
 
 /** The metric catalogue. */
 export function catalogueQuery() {
-  return queryOptions({
-    queryKey: ['metrics'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/metrics', { signal })),
-    staleTime: Infinity,
-  })
+  return askedQuery(['metrics'], (signal) => client.GET('/v1/metrics', { signal }), { staleTime: Infinity })
 }

@@ -1,33 +1,29 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { client, dataOf, doneBy } from '../../client'
 import type { SwapLoad } from '../../../lib/url/simulatorUrl'
+import { askedQuery, kept } from '../base/ask'
 
 /** The policies that can be simulated, with their settings. */
 export function policiesQuery() {
-  return queryOptions({
-    queryKey: ['simulator-policies'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/policies', { signal })),
+  return askedQuery(['simulator-policies'], (signal) => client.GET('/v1/simulator/policies', { signal }), {
     staleTime: Infinity,
   })
 }
 
 /** What can be replayed: page samples of services, synthetic workloads, uploaded traces. */
 export function sourcesQuery() {
-  return queryOptions({
-    queryKey: ['simulator-sources'],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/sources', { signal })),
+  return askedQuery(['simulator-sources'], (signal) => client.GET('/v1/simulator/sources', { signal }), {
     staleTime: 30_000,
   })
 }
 
 /** Swap devices against their use under one load: kept results of a model, which change with the product alone. */
 export function swapDevicesQuery(load: SwapLoad) {
-  return queryOptions({
-    queryKey: ['swap-devices', load],
-    queryFn: ({ signal }) => dataOf(client.GET('/v1/simulator/swap-devices', { params: { query: { load } }, signal })),
-    placeholderData: keepPreviousData,
-    staleTime: Infinity,
-  })
+  return askedQuery(
+    ['swap-devices', load],
+    (signal) => client.GET('/v1/simulator/swap-devices', { params: { query: { load } }, signal }),
+    { ...kept, staleTime: Infinity },
+  )
 }
 
 /** Upload a page trace in Parquet. Throws ApiProblem, which names the row that is wrong. */

@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/reac
 import type { Sweep, SweepRequest, SweepResults } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
 import { readAll } from '../base/pages'
+import { askedQuery } from '../base/ask'
 
 /** How often a sweep that is not finished is asked for. */
 const progressMs = 1500
@@ -25,13 +26,14 @@ export function sweepsQuery() {
 
 /** One sweep and its progress. */
 export function sweepQuery(sweepId: string) {
-  return queryOptions({
-    queryKey: ['sweep', sweepId],
-    queryFn: ({ signal }) =>
-      dataOf(client.GET('/v1/sweeps/{sweep_id}', { params: { path: { sweep_id: sweepId } }, signal })),
-    refetchInterval: ({ state }) => (state.data !== undefined && isUnfinished(state.data) ? progressMs : false),
-    staleTime: 1_000,
-  })
+  return askedQuery(
+    ['sweep', sweepId],
+    (signal) => client.GET('/v1/sweeps/{sweep_id}', { params: { path: { sweep_id: sweepId } }, signal }),
+    {
+      refetchInterval: ({ state }) => (state.data !== undefined && isUnfinished(state.data) ? progressMs : false),
+      staleTime: 1_000,
+    },
+  )
 }
 
 /** What has been simulated so far; `done` runs are in it, so that it is asked again when more are. */
@@ -51,34 +53,28 @@ export function sweepResultsQuery(sweepId: string, done: number | undefined, sta
 
 /** One run of a sweep with its values by interval; these never change. */
 export function sweepRunQuery(sweepId: string, runId: string | undefined) {
-  return queryOptions({
-    queryKey: ['sweep-run', sweepId, runId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/sweeps/{sweep_id}/runs/{run_id}', {
-          params: { path: { sweep_id: sweepId, run_id: runId ?? '' } },
-          signal,
-        }),
-      ),
-    enabled: runId !== undefined,
-    staleTime: Infinity,
-  })
+  return askedQuery(
+    ['sweep-run', sweepId, runId],
+    (signal) =>
+      client.GET('/v1/sweeps/{sweep_id}/runs/{run_id}', {
+        params: { path: { sweep_id: sweepId, run_id: runId ?? '' } },
+        signal,
+      }),
+    { enabled: runId !== undefined, staleTime: Infinity },
+  )
 }
 
 /** The heat of a sweep's trace, at most as many cells as a screen shows. */
 export function sweepHeatQuery(sweepId: string, enabled: boolean) {
-  return queryOptions({
-    queryKey: ['sweep-heat', sweepId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        client.GET('/v1/sweeps/{sweep_id}/heat', {
-          params: { path: { sweep_id: sweepId }, query: { rows: 48, columns: 240 } },
-          signal,
-        }),
-      ),
-    enabled,
-    staleTime: Infinity,
-  })
+  return askedQuery(
+    ['sweep-heat', sweepId],
+    (signal) =>
+      client.GET('/v1/sweeps/{sweep_id}/heat', {
+        params: { path: { sweep_id: sweepId }, query: { rows: 48, columns: 240 } },
+        signal,
+      }),
+    { enabled, staleTime: Infinity },
+  )
 }
 
 /** Start a sweep. Throws ApiProblem. */
