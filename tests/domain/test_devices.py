@@ -71,9 +71,10 @@ def test_the_belief_is_that_of_the_pairs_at_their_latency_and_widens_beyond() ->
     kind = device_presets()["cxl-switch"]
     assert believe(kind.rho, log_sd=kind.log_sd).device_sd > believe(kind.rho).device_sd
     assert believe(None).latency_measured is False
-    predicted = [predict_point(0.2, rho, rho_measured=True) for rho in (1.9, 3.7, 8.0)]
-    near, last, far = (point.variance for point in predicted if point is not None)
-    assert last < near < far, "predictions were held against devices up to 3.7 times the latency, and none beyond"
+    slow, fast = (predict_point(0.2, rho, rho_measured=True) for rho in (4.2, 1.9))
+    assert slow is not None
+    assert fast is not None
+    assert slow.variance > fast.variance, "waits that were counted on DRAM say less of a far slower device"
 
 
 def test_a_device_that_carries_much_of_its_bandwidth_loses_more() -> None:

@@ -6,9 +6,6 @@ from tierscope.domain.slowdown.device import scaling_sd
 from tierscope.domain.slowdown.loss import PREDICTION_STANDARD_ERROR, Point, physical_loss
 from tierscope.domain.slowdown.posterior import LATENCY_SD
 
-VALIDATED_RHO = 3.7
-"""Latency ratio up to which the error of predictions was found with that of the latency in it: on another socket and
-three CXL devices, 140 to 410 ns, beside DRAM of 110 ns (CAMP)."""
 STALLS_SD = 0.3
 """Of ln odds: cycles that wait overlap, and not all of them grow with the latency [A]."""
 
@@ -26,7 +23,6 @@ def predict_point(stall_share: float, rho: float, *, rho_measured: bool) -> Poin
     if loss <= 0.0:
         return None
     slope = loss * (1.0 - loss)
-    beyond_sd = scaling_sd(max(rho, VALIDATED_RHO)) - scaling_sd(VALIDATED_RHO)
-    latency_sd = beyond_sd if rho_measured else LATENCY_SD
+    latency_sd = scaling_sd(rho) if rho_measured else LATENCY_SD
     sd = math.hypot(PREDICTION_STANDARD_ERROR / slope, STALLS_SD, latency_sd)
     return Point(1.0, loss, sd * slope)
