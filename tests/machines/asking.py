@@ -78,4 +78,9 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
         f"{name} is {confidences[name]}" for name in right.certain if confidences.get(name, "certain") != "certain"
     ]
     wrong += [f"{name} is certain" for name in right.likely if confidences.get(name) == "certain"]
+    wrong += [
+        f"the class of node {node['id']} is certain"
+        for node in answers.nodes
+        if str(node["id"]) in right.likely_nodes and node["tier_certainty"] == "certain"
+    ]
     return wrong

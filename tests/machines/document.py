@@ -35,7 +35,8 @@ def _row(kind: Kind, answers: Answers) -> str:
 def _read(answers: Answers) -> str:
     by_evidence: dict[tuple[str, str], list[int]] = {}
     for node in answers.nodes:
-        evidence = "it has CPUs" if node["cpulist"] and node["tier_class"] == "dram" else node["tier_evidence"]
+        plain = node["cpulist"] and (node["tier_class"], node["tier_certainty"]) == ("dram", "certain")
+        evidence = "it has CPUs" if plain else node["tier_evidence"]
         by_evidence.setdefault((node["tier_class"], evidence), []).append(node["id"])
     lines = [f"node {_span(ids)} `{name}`: {evidence}" for (name, evidence), ids in by_evidence.items()]
     lines += [

@@ -43,7 +43,8 @@ class Right:
     unknown: float = 0
     certain: frozenset[str] = frozenset()
     likely: frozenset[str] = frozenset()
-    """Findings that are certain, and that are not; others of `findings` may be either."""
+    likely_nodes: frozenset[str] = frozenset()
+    """Findings that are certain, and that are not, and nodes whose class is not; others may be either."""
 
 
 @dataclass(frozen=True, slots=True)

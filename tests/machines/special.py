@@ -6,7 +6,7 @@ from machines.trees import CXL, HMEM, NODES, TIERS, Dax, Machine, Node, Settings
 
 _ON = Settings("true", "2")
 _OFF = Settings("false", "1")
-_HBM3 = 0x24
+_HBM3, _DDR4, _PERSISTENT = 0x24, 0x1A, 0x1F
 _MAX = {"proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) CPU Max 9480\n"}
 _FLAT = "Intel Xeon CPU Max, configuration and tuning guide, flat mode"
 _FLAT_CLASSES = {0: "dram", 1: "dram", 2: "hbm", 3: "hbm"}
@@ -120,6 +120,31 @@ _HBM_MACHINES = (
             files={"proc/cpuinfo": "model name\t: Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz\n"},
         ),
         Right({0: "dram", 1: "hbm"}, 96, "not possible", "kernel", ids("one-tier"), faster=16),
+    ),
+    Kind(
+        "a processor of arm64 with nothing but HBM, which prints no model, RHEL 8 (4.18)",
+        "Fujitsu A64FX datasheet: HBM2 of 8 GiB for each of four groups; arch/arm64/include/asm/cputype.h",
+        Machine(
+            "4.18.0-553.el8.aarch64",
+            sockets(4, 8, cpus_each=12),
+            settings=Settings(None, "1"),
+            files={"proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x46\nCPU part\t: 0x001\n"},
+        ),
+        Right(dict.fromkeys(range(4), "hbm"), 32, "not possible", "kernel", ids("one-tier")),
+    ),
+    Kind(
+        "persistent memory with DRAM as its cache (Memory Mode), Linux 5.15",
+        "Intel Optane persistent memory, Memory Mode; DMTF DSP0134: type 1Fh beside DDR4",
+        Machine(
+            "5.15.0-130-generic",
+            sockets(2, 768),
+            settings=Settings("false", "1"),
+            bytes_files={
+                f"sys/firmware/dmi/entries/17-{slot}/raw": memory_module(_DDR4 if slot < 12 else _PERSISTENT, gib)
+                for slot, gib in enumerate([16] * 12 + [128] * 12)
+            },
+        ),
+        Right(dram_on(0, 1), 1536, "not possible", "kernel", ids("one-tier"), likely_nodes=ids("0", "1")),
     ),
     Kind(
         "an APU with nothing but HBM, four nodes, Linux 6.4",

@@ -15,7 +15,7 @@ _LISTS = ("Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)")
 _CFMWS = 1
 _ACPI_HEADER_BYTES = 36
 _MEMORY_DEVICE = 17
-_SIZE_AT, _TYPE_AT = 0x0C, 0x12
+_SIZE_AT, _TYPE_AT, _EXTENDED_SIZE_AT = 0x0C, 0x12, 0x1C
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +137,13 @@ def cedt(start_gib: int, gib: int) -> bytes:
     return bytes(_ACPI_HEADER_BYTES) + body
 
 
-def memory_module(memory_type: int) -> bytes:
+def memory_module(memory_type: int, gib: int = 0) -> bytes:
     """A structure of SMBIOS for a slot with a module of this type (DMTF DSP0134, 7.18)."""
     raw = bytearray(0x28)
     raw[0], raw[_SIZE_AT], raw[_TYPE_AT] = _MEMORY_DEVICE, 1, memory_type
+    if gib:
+        struct.pack_into("<H", raw, _SIZE_AT, 0x7FFF)
+        struct.pack_into("<I", raw, _EXTENDED_SIZE_AT, gib << 10)
     return bytes(raw)
 
 

@@ -4,7 +4,7 @@
 //! says of itself comes before what firmware rates, and that before patterns of sizes and distances. The number of a
 //! kernel tier is no evidence: the kernel puts memory without ratings below or beside DRAM, whatever it is.
 
-mod evidence;
+pub(crate) mod evidence;
 mod facts;
 mod parts;
 
@@ -72,7 +72,8 @@ fn beside_cpus(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
             parts: Vec::new(),
         };
     }
-    let (class, certainty, evidence) = evidence::of_own_package(facts).unwrap_or_else(|| {
+    let told = evidence::of_own_package(facts).or_else(|| evidence::of_memory_mode(facts, node));
+    let (class, certainty, evidence) = told.unwrap_or_else(|| {
         let evidence = format!("the node has CPUs {}", node.cpulist);
         (Class::Dram, Certainty::Certain, evidence)
     });

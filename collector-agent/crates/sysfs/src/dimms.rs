@@ -6,6 +6,14 @@ const ENTRIES: &str = "/sys/firmware/dmi/entries";
 /// Offsets within a memory device (DMTF DSP0134, 7.18).
 const SIZE: usize = 0x0c;
 const MEMORY_TYPE: usize = 0x12;
+const EXTENDED_SIZE: usize = 0x1c;
+/// A size that stands in the extended field, and one that is not known.
+const EXTENDED: u16 = 0x7fff;
+const NOT_KNOWN: u16 = 0xffff;
+/// The bit of a size in KiB; without it, it is in MiB.
+const IN_KIB: u16 = 0x8000;
+/// "Logical non-volatile device": persistent memory.
+const NON_VOLATILE: u8 = 0x1f;
 /// Types HBM, HBM2 and HBM3 of the same table.
 const HBM: [u8; 3] = [0x20, 0x21, 0x24];
 
@@ -16,6 +24,10 @@ pub struct Dimms {
     pub populated: usize,
     /// Of those: HBM.
     pub hbm: usize,
+    /// Of those: persistent memory.
+    pub non_volatile: usize,
+    /// Bytes of all others; `None` where one does not say.
+    pub volatile_bytes: Option<u64>,
 }
 
 impl Dimms {
@@ -23,11 +35,21 @@ impl Dimms {
     pub fn all_hbm(self) -> bool {
         self.populated > 0 && self.hbm == self.populated
     }
+
+    /// The bytes of DRAM, where persistent memory beside it must hold some of so much memory (Optane in Memory Mode: DRAM is
+    /// its cache, and nobody sees it); `None` where DRAM can hold all.
+    pub fn dram_before_persistent(self, memory_bytes: u64) -> Option<u64> {
+        let dram_bytes = self.volatile_bytes.filter(|_| self.non_volatile > 0)?;
+        (memory_bytes > dram_bytes).then_some(dram_bytes)
+    }
 }
 
 /// Counts modules.
 pub fn read(reader: &Reader) -> Dimms {
-    let mut dimms = Dimms::default();
+    let mut dimms = Dimms {
+        volatile_bytes: Some(0),
+        ..Dimms::default()
+    };
     let names = reader.list(ENTRIES).unwrap_or_default();
     for name in names.iter().filter(|name| name.starts_with("17-")) {
         let path = reader.root().join(&format!("{ENTRIES}/{name}/raw"));
@@ -39,8 +61,27 @@ pub fn read(reader: &Reader) -> Dimms {
         };
         dimms.populated += 1;
         dimms.hbm += usize::from(HBM.contains(kind));
+        if *kind == NON_VOLATILE {
+            dimms.non_volatile += 1;
+        } else {
+            let sum = dimms.volatile_bytes.zip(size_bytes(&raw));
+            dimms.volatile_bytes = sum.and_then(|(sum, bytes)| sum.checked_add(bytes));
+        }
     }
     dimms
+}
+
+fn size_bytes(raw: &[u8]) -> Option<u64> {
+    let size = u16::from_le_bytes([*raw.get(SIZE)?, *raw.get(SIZE + 1)?]);
+    match size {
+        NOT_KNOWN => None,
+        EXTENDED => {
+            let mib = raw.get(EXTENDED_SIZE..EXTENDED_SIZE + 4)?;
+            Some(u64::from(u32::from_le_bytes(mib.try_into().ok()?)) << 20)
+        }
+        size if size & IN_KIB != 0 => Some(u64::from(size & !IN_KIB) << 10),
+        size => Some(u64::from(size) << 20),
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +107,19 @@ mod tests {
         module("16-0", 1, 0x22);
         assert!(count().all_hbm());
         module("17-2", 1, 0x22);
-        assert_eq!(count(), Dimms { populated: 2, hbm: 1 });
+        module("17-3", 3, 0x1f);
+        let expected = Dimms {
+            populated: 3,
+            hbm: 1,
+            non_volatile: 1,
+            volatile_bytes: Some(2 << 20),
+        };
+        assert_eq!(count(), expected);
+        assert_eq!(expected.dram_before_persistent(3 << 20), Some(2 << 20));
+        assert_eq!(
+            expected.dram_before_persistent(2 << 20),
+            None,
+            "DRAM holds all of it"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tierscope_rootfs::Reader;
 use tierscope_sample::placement::NodeClasses;
 
+use crate::classify::evidence::A64FX;
 use crate::{classify, cxl, devices, dimms, gpus, nodes};
 
 /// Parameters of the kernel that keep processors from being started, those of a crash kernel among them.
@@ -60,21 +61,33 @@ pub fn node_classes(reader: &mut Reader, ids: &[u32]) -> NodeClasses {
     listed.map(class_of).collect()
 }
 
+const FUJITSU: u64 = 0x46;
+const A64FX_PART: u64 = 0x001;
+
 /// Model of the first processor; "" where the architecture does not print one.
 fn cpu_model(reader: &mut Reader) -> String {
     // The file repeats itself for each processor, and the model stands in the first lines.
     const ENOUGH_BYTES: u64 = 4 << 10;
     let mut model = String::new();
+    let (mut implementer, mut part) = (None, None);
     let path = reader.root().join("/proc/cpuinfo");
     // A host that hides the file has a processor of no known model.
     let _unknown = reader.each_line(&path, ENOUGH_BYTES, |line| {
-        let value = line
-            .split_once(':')
-            .filter(|(name, _)| name.trim() == "model name");
-        if let Some((_, value)) = value.filter(|_| model.is_empty()) {
-            value.trim().clone_into(&mut model);
+        let Some((name, value)) = line.split_once(':') else {
+            return;
+        };
+        let value = value.trim();
+        match name.trim() {
+            "model name" if model.is_empty() => value.clone_into(&mut model),
+            "CPU implementer" => implementer = cxl::unsigned(value),
+            "CPU part" => part = cxl::unsigned(value),
+            _ => {}
         }
     });
+    // Processors of arm64 print numbers in place of a model.
+    if model.is_empty() && (implementer, part) == (Some(FUJITSU), Some(A64FX_PART)) {
+        A64FX.clone_into(&mut model);
+    }
     model
 }
 

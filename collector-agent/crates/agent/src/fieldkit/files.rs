@@ -31,6 +31,7 @@ const EVERY_TIME: &[&str] = &[
     "sys/devices/system/node/node*/numastat",
     "sys/devices/system/node/node*/vmstat",
     "sys/devices/virtual/memory_tiering/*/nodelist",
+    "sys/bus/dax/devices/*/memmap_on_memory",
     "sys/kernel/debug/sched/numa_balancing/*",
     "sys/kernel/mm/damon/admin/kdamonds/*/refresh_ms",
     "sys/kernel/mm/damon/admin/kdamonds/*/state",
@@ -48,6 +49,7 @@ const EVERY_TIME: &[&str] = &[
     "sys/kernel/mm/transparent_hugepage/khugepaged/*",
     "sys/kernel/mm/transparent_hugepage/hugepages-*/stats/*",
     "sys/module/damon_*/parameters/*",
+    "sys/module/memory_hotplug/parameters/*",
     "sys/module/zswap/parameters/*",
 ];
 /// Copied into the first snapshot alone: what the hardware is.

@@ -29,7 +29,9 @@ const HBM_BESIDE: [(&str, &str); 2] = [
     ("Xeon Phi(TM) CPU 72", "Xeon Phi in flat mode"),
 ];
 /// Processors that have no other memory than the HBM of their package.
-const HBM_ALONE: [&str; 1] = ["Instinct MI300A"];
+const HBM_ALONE: [&str; 2] = ["Instinct MI300A", A64FX];
+/// A processor that prints no model, with its implementer and part as `/proc/cpuinfo` does (`asm/cputype.h`).
+pub(crate) const A64FX: &str = "Fujitsu A64FX";
 
 /// What CXL regions, dax devices and CXL windows of firmware say of a node without CPUs.
 pub(super) fn of_devices(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Option<Told> {
@@ -197,6 +199,26 @@ pub(super) fn of_own_package(facts: &Facts) -> Option<Told> {
     }
     let evidence = "all memory modules that firmware lists (SMBIOS) are HBM".to_owned();
     facts.dimms.all_hbm().then_some((Class::Hbm, Certain, evidence))
+}
+
+/// Nodes with CPUs of a host whose DRAM cannot hold all the memory that the kernel has.
+pub(super) fn of_memory_mode(facts: &Facts, node: &Node) -> Option<Told> {
+    let sizes = facts
+        .nodes
+        .iter()
+        .filter(|node| node.has_cpu())
+        .map(|node| node.memory_bytes);
+    let memory_bytes: i64 = sizes.sum::<Option<i64>>()?;
+    let dram_bytes = facts
+        .dimms
+        .dram_before_persistent(u64::try_from(memory_bytes).ok()?)?;
+    let evidence = format!(
+        "the node has CPUs {}; firmware lists {} GiB of DRAM beside persistent memory, less than the kernel has here: DRAM may \
+         be a cache before it (Memory Mode), and the size that of persistent memory",
+        node.cpulist,
+        dram_bytes >> 30
+    );
+    Some((Class::Dram, Likely, evidence))
 }
 
 /// What is to be said where nothing tells.

@@ -195,7 +195,11 @@ fn hbm_without_ratings_is_told_by_the_processor_alone() {
 fn a_host_that_has_nothing_but_hbm_has_no_dram() {
     let facts = Facts {
         nodes: vec![node(0, "0-1", None, None)],
-        dimms: crate::dimms::Dimms { populated: 8, hbm: 8 },
+        dimms: crate::dimms::Dimms {
+            populated: 8,
+            hbm: 8,
+            ..crate::dimms::Dimms::default()
+        },
         ..Facts::default()
     };
     assert_eq!(classify(&facts, &facts.nodes[0], &[]).class, Class::Hbm);
