@@ -55,8 +55,8 @@ async def write_samples(
         raise BadRequest(error.detail, next_step=error.next_step) from error
     answer = Response(status_code=204)
     if taken.problem is not None:
-        error = BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
-        answer = problem_response(error, request.url.path)
+        refusal = BadRequest(taken.problem, next_step="Correct or drop these series with write_relabel_configs.")
+        answer = problem_response(refusal, request.url.path)
     if version > 1:
         for kind, count in (("Samples", taken.samples), ("Histograms", 0), ("Exemplars", 0)):
             answer.headers[f"X-Prometheus-Remote-Write-{kind}-Written"] = str(count)
