@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use tierscope_rootfs::{Counted, Missing, Reader, Root};
+use tierscope_rootfs::{Counted, DENIED, Missing, Reader, Root};
 use tierscope_sample::vma_fold::ProcessKey;
 
 /// Why the heat of a process is not measured.
@@ -139,7 +139,7 @@ impl ProcessFiles {
     fn unmeasured(&mut self, process: ProcessKey, missing: Missing, absent: Unmeasured) -> Unmeasured {
         match missing {
             Missing::Absent => self.check_identity(process).err().unwrap_or(absent),
-            Missing::Unreadable(reason) if reason == "permission denied" => self.denied(process),
+            Missing::Unreadable(reason) if reason == DENIED => self.denied(process),
             Missing::Unreadable(reason) => Unmeasured::Unreadable(reason),
         }
     }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+/// Why a file is unreadable to those who may not look at it.
+pub const DENIED: &str = "permission denied";
+
 /// A file that yields nothing. Not an error: hosts differ in what they have and what they allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
@@ -33,7 +36,7 @@ impl Missing {
             return Self::Absent;
         }
         match error.kind() {
-            io::ErrorKind::PermissionDenied => Self::Unreadable("permission denied".to_owned()),
+            io::ErrorKind::PermissionDenied => Self::Unreadable(DENIED.to_owned()),
             _ => Self::Unreadable(error.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! What a root is: the running host, where an absent file is the kernel's answer, or files of a host, where it may only
 //! say that whoever made them left it out.
 
-use tierscope_rootfs::{Missing, Reader};
+use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sysfs::knobs::Knob;
 
 /// Tiers are in sysfs from this release on (`mm/memory-tiers.c`).
@@ -53,7 +53,10 @@ impl Tree {
     pub(crate) fn why_absent(&self, knob: &Knob) -> Option<String> {
         match &knob.value {
             Ok(_) => None,
-            Err(Missing::Unreadable(reason)) => Some(format!("{reason}; root may read it")),
+            Err(Missing::Unreadable(reason)) if reason == DENIED => {
+                Some(format!("{reason}; root may read it"))
+            }
+            Err(Missing::Unreadable(reason)) => Some(reason.clone()),
             Err(Missing::Absent) => {
                 let of_tiers = self.prints_tiers && knob.path.contains("/mm/numa/");
                 let is_answer = self.is_live() || (self.is_complete && !of_tiers);
@@ -100,6 +103,27 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
     use crate::fake_root::FakeRoot;
+
+    #[test]
+    fn root_is_named_where_it_would_help() {
+        let root = FakeRoot::new();
+        let tree = Tree::of(&mut Reader::new(root.root()), "6.12");
+        let why = |reason: &str| {
+            let value = Err(Missing::Unreadable(reason.to_owned()));
+            tree.why_absent(&Knob {
+                path: "/proc/sys/vm/swappiness".to_owned(),
+                value,
+            })
+        };
+        assert_eq!(
+            why(DENIED).as_deref(),
+            Some("permission denied; root may read it")
+        );
+        assert_eq!(
+            why("Illegal seek (os error 29)").as_deref(),
+            Some("Illegal seek (os error 29)")
+        );
+    }
 
     fn absent(path: &str) -> Knob {
         Knob {

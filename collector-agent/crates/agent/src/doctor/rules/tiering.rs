@@ -342,7 +342,8 @@ pub(super) fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     let nodes = &facts.given_up_nodes;
     let first = nodes.first()?;
     let again = format!(
-        "then reclaim once by hand, for example with `echo 64M > /sys/devices/system/node/node{first}/reclaim` where that file exists"
+        "then reclaim once by hand: `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2), or \
+         `echo 64M > /sys/devices/system/node/node{first}/reclaim` where that file exists"
     );
     let mut reasons = Vec::new();
     let mut steps = Vec::new();
