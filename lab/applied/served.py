@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import zstandard
 from corpus.guest import GuestError, Lab, memory_options
 from corpus.packing import GLOBS
 from corpus.plan import Memory
+from factories.waiting import NeverHappenedError, until
 
 _HERE = Path(__file__).with_name("guest")
 INSTRUCTION_SHIFT = 5
@@ -83,18 +83,18 @@ class Guest:
         """Run steps of `steps.sh` and wait until they are done.
 
         Raises:
-            GuestError: the guest ended before.
+            GuestError: the guest ended before, or takes too long.
         """
         self.asked += 1
         part = self.shared / "part"
         part.write_text(steps, encoding="ascii")
         part.rename(self.shared / f"steps.{self.asked}")
-        until, done = time.monotonic() + _MOST_SECONDS, self.shared / f"done.{self.asked}"
-        while not done.exists():
-            if self.emulator.poll() is not None or time.monotonic() > until:
-                said = self.read("serial.txt")[-800:] + self.read("console.txt")[-800:]
-                raise GuestError(f"the guest ended: {said}")
-            time.sleep(1)
+        done = self.shared / f"done.{self.asked}"
+        try:
+            until(done.exists, "the end of its steps", seconds=_MOST_SECONDS, alive={"the guest": self.emulator})
+        except NeverHappenedError as error:
+            said = self.read("serial.txt")[-800:] + self.read("console.txt")[-800:]
+            raise GuestError(f"{error}: {said}") from error
 
     def settings(self) -> dict[str, str]:
         """All settings of memory and of the scheduler as they are now, by path."""
