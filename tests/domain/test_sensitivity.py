@@ -4,17 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from tierscope.domain.sensitivity.estimate import (
-    HAC_LAGS,
     Panel,
     density_index,
     effective_size,
     estimate,
     hour_of_week,
     inflation,
-    least_squares,
     level_correlations,
     level_line,
     neighbours,
@@ -35,18 +32,6 @@ def test_density_of_the_worked_example() -> None:
     assert found is not None
     assert [round(value, 4) for value in found] == [2.0, 0.3333, 2.585]
     assert density_index((80, 20), (0, 60)) is None
-
-
-@pytest.mark.parametrize("errors", ["cluster", "HAC"])
-def test_standard_errors_are_those_of_statsmodels(errors: str) -> None:
-    random = np.random.default_rng(3)
-    design, hosts = random.normal(size=(400, 3)), np.sort(random.integers(0, 25, 400))
-    measured = design @ [0.2, -0.4, 1.0] + np.sin(np.arange(400) / 9) + random.normal(size=400)
-    how: dict[str, object] = {"groups": hosts} if errors == "cluster" else {"maxlags": HAC_LAGS}
-    wanted = sm.OLS(measured, design).fit(cov_type=errors, cov_kwds=how)
-    found = least_squares(measured, design, hosts if errors == "cluster" else None)
-    for one, other in zip(found, (wanted.params, wanted.bse, wanted.resid), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def panel(

@@ -127,7 +127,16 @@ def test_names_are_short_and_printable(people: People, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/?group=rack", "/hosts", "/services/s1?tab=heat&zoom=0~10~1~4", "/alerts/rules/r1", "/tco?a=%22"]
+    "address",
+    [
+        "/",
+        "/?group=rack",
+        "/hosts",
+        "/services/s1?tab=heat&zoom=0~10~1~4",
+        "/alerts/rules/r1",
+        "/tco?a=%22",
+        "/explore?expr=%5B%22up%22%5D",
+    ],
 )
 def test_pages_of_the_dashboard_can_be_saved(address: str) -> None:
     assert problem_of_address(address) is None

@@ -113,7 +113,7 @@ describe('charts over time', () => {
 describe('the network of both sides', () => {
   it('is warned of where RDMA is on one side alone, and not where it is alike', async () => {
     openApp(`/services/svc-redis?tab=curve&compare=service:svc-web&${times}`)
-    expect((await screen.findByTestId('network-note')).textContent).toContain('100% of the hosts of svc-redis')
+    expect((await screen.findByTestId('network-note')).textContent).toContain('100 % of the hosts of svc-redis')
     cleanup()
     const { asked } = openAndNote(`/services/svc-redis?tab=curve&compare=-1d&${times}`, '/network')
     await waitFor(() => expect(asked).toHaveLength(1))

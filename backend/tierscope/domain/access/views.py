@@ -15,6 +15,7 @@ PAGES: frozenset[str] = frozenset(
         "capacity",
         "data-quality",
         "experiments",
+        "explore",
         "hosts",
         "services",
         "simulator",

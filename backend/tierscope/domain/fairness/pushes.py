@@ -134,8 +134,10 @@ def correlate(demoted: Floats, taken: Floats, *, pairs: int) -> Correlation | No
     Ranks, as flows come in bursts. Two autocorrelated series are worth fewer intervals than they have (Bartlett 1935).
     The interval is widened for the number of `pairs` that are looked at (Bonferroni).
     """
+    from scipy.stats import rankdata  # noqa: PLC0415 - slow to load, and few reads need it
+
     known = np.isfinite(demoted) & np.isfinite(taken)
-    one, other = _ranks(demoted[known]), _ranks(taken[known])
+    one, other = rankdata(demoted[known]), rankdata(taken[known])
     if len(one) <= MIN_EFFECTIVE or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     lags = _lag_one(one) * _lag_one(other)
@@ -146,13 +148,6 @@ def correlate(demoted: Floats, taken: Floats, *, pairs: int) -> Correlation | No
     half = float(ndtri(1.0 - (1.0 - LEVEL) / (2 * max(pairs, 1)))) * float(np.sqrt(_SPEARMAN / (n - 3.0)))
     z = float(np.arctanh(np.clip(r, -0.999999, 0.999999)))
     return Correlation(r, float(np.tanh(z - half)), float(np.tanh(z + half)), n)
-
-
-def _ranks(values: Floats) -> Floats:
-    """Ranks from 1 on, of equal values their mean."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return ranks
 
 
 def _lag_one(values: Floats) -> float:

@@ -148,6 +148,8 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     The dummies of the hours are taken out by demeaning within each hour (Frisch, Waugh, Lovell): the coefficients and
     residuals are those of the full regression, at a fraction of its size.
     """
+    import statsmodels.api as sm  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     _, hour = np.unique(changes.calendar, return_inverse=True)
     n_hours = int(hour.max()) + 1 if len(hour) else 0
     kinds = [values for values in (changes.anon, changes.file) if _varies(values)]
@@ -158,48 +160,26 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     left = len(changes.work) - design.shape[1] - n_hours
     if left <= 0 or np.linalg.matrix_rank(design) < design.shape[1]:
         return None
-    values, errors_sd, residuals = least_squares(
-        _demean(changes.work, hour), design, changes.hosts if errors == "clustered" else None
+    fit = sm.OLS(_demean(changes.work, hour), design)
+    fitted = (
+        fit.fit(cov_type="cluster", cov_kwds={"groups": changes.hosts})
+        if errors == "clustered"
+        else fit.fit(cov_type="HAC", cov_kwds={"maxlags": HAC_LAGS})
     )
     # The dummies used up degrees of freedom that the demeaned design does not show.
-    sds = errors_sd * float(np.sqrt((left + n_hours) / left))
+    widen = float(np.sqrt((left + n_hours) / left))
+    values, sds = np.asarray(fitted.params, np.float64), np.asarray(fitted.bse, np.float64) * widen
     # Few clusters tell their own spread badly: Student's quantile over clusters, the normal one over time.
     at = 0.5 + LEVEL / 2
     n_hosts = len(np.unique(changes.hosts))
     half = float(special.stdtrit(n_hosts - 1, at) if errors == "clustered" else special.ndtri(at)) * sds
     found = iter([Elasticity(float(v), float(v - h), float(v + h)) for v, h in zip(values, half, strict=True)])
-    lag_one = _lag_one(residuals, changes.hosts)
+    lag_one = _lag_one(np.asarray(fitted.resid, np.float64), changes.hosts)
     return _Fit(
         anon=next(found) if _varies(changes.anon) else None,
         file=next(found) if _varies(changes.file) else None,
         n_effective=effective_size(len(changes.work), lag_one),
     )
-
-
-def least_squares(measured: Floats, design: Floats, clusters: Ints | None) -> tuple[Floats, Floats, Floats]:
-    """Coefficients [k], their standard errors and the residuals [n] of a regression on a design [n, k].
-
-    Errors by cluster with the correction for few of them (Liang and Zeger 1986), or for neighbours in time (Newey and
-    West 1987, Bartlett's weights). As statsmodels computes them, which takes a second to load.
-    """
-    inverse = np.linalg.pinv(design, rcond=1e-15)
-    values = inverse @ measured
-    residuals = measured - design @ values
-    scores, bread = design * residuals[:, None], inverse @ inverse.T
-    n, k = design.shape
-    if clusters is None:
-        middle = scores.T @ scores
-        for lag in range(1, HAC_LAGS + 1):
-            product = scores[lag:].T @ scores[:-lag]
-            middle += (1 - lag / (HAC_LAGS + 1)) * (product + product.T)
-        correction = 1.0
-    else:
-        _, place = np.unique(clusters, return_inverse=True)
-        sums: Floats = np.stack([np.bincount(place, weights=column) for column in scores.T], axis=1)
-        middle, count = sums.T @ sums, len(sums)
-        correction = count / (count - 1.0) * ((n - 1.0) / (n - k))
-    covariance = bread @ middle @ bread.T * correction
-    return values, np.sqrt(np.diag(covariance)), residuals
 
 
 def neighbours(host: Ints, interval: Ints) -> npt.NDArray[np.bool_]:
@@ -224,11 +204,12 @@ class Line:
 
 def level_line(bytes_: Floats, throughput: Floats) -> Line | None:
     """Least squares through the levels, for looking at; None where the bytes do not vary."""
+    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
+
     if not _varies(bytes_):
         return None
-    (spread, together), _ = np.cov(bytes_, throughput, bias=True)
-    slope = float(together / spread)
-    return Line(slope, float(np.mean(throughput) - slope * np.mean(bytes_)))
+    found = stats.linregress(bytes_, throughput)
+    return Line(float(found.slope), float(found.intercept))
 
 
 def level_correlations(panel: Panel) -> dict[Kind, float | None]:
