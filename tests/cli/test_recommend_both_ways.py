@@ -20,7 +20,8 @@ from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 
 pytest.importorskip("tierscope_simcore", reason="the compiled core is not built: run `make simcore`")
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+# An import ends at the minute of the agent's clock: the service asks by one that goes on, too.
+pytestmark = [pytest.mark.running_clock, pytest.mark.parametrize("storage_mode", ["native"], indirect=True)]
 
 SAME = ("sentence", "answer", "grade", "range", "binding", "sweep", "posterior", "sensitivity", "uncertainty")
 """What must agree to the digit; the memory of the host comes from minutes there and from intervals here."""
