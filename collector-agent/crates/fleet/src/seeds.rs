@@ -1,11 +1,10 @@
 //! Numbers from a seed.
 
-/// A number that depends on both arguments and looks random (`SplitMix64` finaliser).
+use tierscope_twin::draws::{GOLDEN, finalise};
+
+/// A number that depends on both arguments and looks random.
 pub(crate) fn mix(seed: u64, number: u64) -> u64 {
-    let mut mixed = seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
+    finalise(seed ^ number.wrapping_mul(GOLDEN))
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! A run and its counterfactual (less DRAM, another setting, no incident) therefore see the same accesses, and differ by
 //! what was changed alone.
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// What sets numbers of a row apart before they are mixed.
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A source of numbers for one purpose (`SplitMix64` by index).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,8 @@ impl Draws {
     }
 }
 
-fn finalise(mut mixed: u64) -> u64 {
+/// Mixes the bits of a number, so that near ones give far ones (`SplitMix64`).
+pub fn finalise(mut mixed: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)

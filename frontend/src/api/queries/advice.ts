@@ -1,7 +1,8 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { AdviceCard, DecisionRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { readAll } from './base/pages'
+import { kept } from './base/ask'
 
 export type AdviceKind = AdviceCard['kind']
 export type AdviceStatus = AdviceCard['status']
@@ -20,7 +21,7 @@ export function adviceQuery(filter: AdviceFilter, refreshMs: number | null) {
       readAll((cursor) =>
         dataOf(client.GET('/v1/advice', { params: { query: { ...filter, limit: 1000, cursor } }, signal })),
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })

@@ -1,4 +1,3 @@
-import { keepPreviousData } from '@tanstack/react-query'
 import { client } from '../client'
 import { askedQuery, kept, polledQuery } from './base/ask'
 
@@ -36,15 +35,16 @@ export function canariesQuery(change: string | undefined, service: string | unde
         params: { query: { change: change ?? '', service, canary_n: canaries } },
         signal,
       }),
-    { placeholderData: keepPreviousData, enabled: change !== undefined, staleTime: 60_000 },
+    { ...kept, enabled: change !== undefined, staleTime: 60_000 },
   )
 }
 
 /** Hosts that are set otherwise than most of their peers. */
 export function settingDriftQuery(refreshMs: number | null) {
-  return askedQuery(
+  return polledQuery(
     ['advice', 'drift'],
+    refreshMs,
     (signal) => client.GET('/v1/advice/drift', { params: { query: { limit: 1000 } }, signal }),
-    { placeholderData: keepPreviousData, refetchInterval: refreshMs ?? false, staleTime: 60_000 },
+    { ...kept, staleTime: 60_000 },
   )
 }

@@ -1,10 +1,11 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { EventRequest } from '../_generated/schema'
 import { toRfc3339 } from '../../lib/units/time'
 import { resolveRange } from '../../lib/url/timeRange'
 import { client, dataOf, doneBy } from '../client'
 import { readAll } from './base/pages'
 import { refreshing, type TimeRange } from './base/range'
+import { kept } from './base/ask'
 
 /** The events of a range, newest first: deploys, knob changes, notes, incidents. At most 2,000 are read. */
 export function eventsQuery(range: TimeRange) {
@@ -19,7 +20,7 @@ export function eventsQuery(range: TimeRange) {
         2,
       )
     },
-    placeholderData: keepPreviousData,
+    ...kept,
     ...refreshing(range),
   })
 }

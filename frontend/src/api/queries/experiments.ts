@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { ExperimentRequest } from '../_generated/schema'
 import { client, dataOf } from '../client'
 import { readAll } from './base/pages'
-import { askedQuery, polledQuery } from './base/ask'
+import { askedQuery, kept, polledQuery } from './base/ask'
 
 /** All experiments, the newest first. */
 export function experimentsQuery(refreshMs: number | null) {
@@ -12,7 +12,7 @@ export function experimentsQuery(refreshMs: number | null) {
       readAll((cursor) =>
         dataOf(client.GET('/v1/experiments', { params: { query: { limit: 1000, cursor } }, signal })),
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })
@@ -34,7 +34,7 @@ export function experimentPlanQuery(serviceId: string, metric: string | undefine
         params: { query: { service: serviceId, metric, effect_ratio: effect } },
         signal,
       }),
-    { placeholderData: keepPreviousData, enabled: serviceId !== '', staleTime: 60_000 },
+    { ...kept, enabled: serviceId !== '', staleTime: 60_000 },
   )
 }
 

@@ -1,7 +1,6 @@
-import { keepPreviousData } from '@tanstack/react-query'
 import { client } from '../client'
 import { rangeQuery, refreshing, type TimeRange } from './base/range'
-import { askedQuery, rangedQuery } from './base/ask'
+import { askedQuery, kept, rangedQuery } from './base/ask'
 
 /** Which kernel settings of a host are worth a change, and why. */
 export function knobAdviceQuery(hostId: string, range: TimeRange) {
@@ -25,6 +24,6 @@ export function swapTierQuery(serviceId: string, loss: number | undefined, range
         },
         signal,
       }),
-    { enabled: loss !== undefined, placeholderData: keepPreviousData, ...refreshing(range) },
+    { enabled: loss !== undefined, ...kept, ...refreshing(range) },
   )
 }

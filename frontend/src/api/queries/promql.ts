@@ -1,9 +1,9 @@
-import { queryOptions, keepPreviousData } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { QueryAnswer } from '../_generated/schema'
 import { resolveRange } from '../../lib/url/timeRange'
 import { client, dataOf } from '../client'
 import { refreshing, type TimeRange } from './base/range'
-import { askedQuery } from './base/ask'
+import { askedQuery, kept } from './base/ask'
 
 /** Steps that a chart has at most, and the shortest one in seconds: agents report once a minute. */
 const mostSteps = 300
@@ -27,7 +27,7 @@ export function expressionQuery(expression: string, range: TimeRange) {
       // The client's types lose that a sample is a pair.
       return { steps, answer: answer as QueryAnswer }
     },
-    placeholderData: keepPreviousData,
+    ...kept,
     ...refreshing(range),
   })
 }

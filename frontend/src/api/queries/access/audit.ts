@@ -1,5 +1,6 @@
-import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
+import { kept } from '../base/ask'
 
 /** What the audit trail is narrowed to. */
 export interface AuditFilter {
@@ -16,7 +17,7 @@ export function auditQuery(filter: AuditFilter) {
       dataOf(client.GET('/v1/audit', { params: { query: { ...filter, limit: 100, cursor: pageParam } }, signal })),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
-    placeholderData: keepPreviousData,
+    ...kept,
     retry: false,
   })
 }

@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import { client, dataOf, doneBy } from '../../client'
 import { readAll } from '../base/pages'
 import { rangeQuery, refreshing, type TimeRange } from '../base/range'
-import { askedQuery, rangedQuery } from '../base/ask'
+import { askedQuery, kept, rangedQuery } from '../base/ask'
 
 /** What a list or timeline of alerts is narrowed to. Ids are public ones. */
 export interface AlertFilter {
@@ -24,7 +24,7 @@ export function alertsQuery(state: State, filter: AlertFilter, refreshMs: number
           dataOf(client.GET('/v1/alerts', { params: { query: { ...filter, state, limit: 1000, cursor } }, signal })),
         2,
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 10_000,
   })
@@ -60,7 +60,7 @@ export function alertMarksQuery(subject: { host: string } | { service: string } 
   return askedQuery(
     ['alert-marks', subject, range.from, range.to],
     (signal) => client.GET('/v1/alerts/marks', { params: { query: { ...subject, ...rangeQuery(range) } }, signal }),
-    { enabled: subject !== null, placeholderData: keepPreviousData, ...refreshing(range) },
+    { enabled: subject !== null, ...kept, ...refreshing(range) },
   )
 }
 

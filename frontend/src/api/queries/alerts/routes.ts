@@ -1,7 +1,7 @@
-import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { AlertRoutesRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
-import { askedQuery } from '../base/ask'
+import { askedQuery, kept } from '../base/ask'
 
 /** Where alerts are sent. Operators and administrators may read it. */
 export function alertRoutesQuery() {
@@ -29,7 +29,7 @@ export function notificationsQuery(filter: { alert?: string | undefined }, refre
   return askedQuery(
     ['notifications', filter],
     (signal) => client.GET('/v1/notifications', { params: { query: { ...filter, limit: 100 } }, signal }),
-    { placeholderData: keepPreviousData, refetchInterval: refreshMs ?? false, staleTime: 10_000 },
+    { ...kept, refetchInterval: refreshMs ?? false, staleTime: 10_000 },
   )
 }
 

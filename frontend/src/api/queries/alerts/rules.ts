@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { RuleRequest } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
 import { askedQuery, kept, polledQuery } from '../base/ask'
@@ -32,7 +32,7 @@ export function ruleCheckQuery(rule: RuleRequest | null) {
       if (rule === null) throw new Error('there is no rule to check')
       return dataOf(client.POST('/v1/rules/check', { body: { rule }, signal }))
     },
-    placeholderData: keepPreviousData,
+    ...kept,
     enabled: rule !== null,
     staleTime: Infinity,
   })
@@ -50,7 +50,7 @@ export function backtestQuery(rule: RuleRequest | null, range: { from: string; t
       const body = { rule, ...range, ...backtestTerms, hosts: [], services: [] }
       return dataOf(client.POST('/v1/rules/backtest', { body, signal }))
     },
-    placeholderData: keepPreviousData,
+    ...kept,
     enabled: rule !== null,
     staleTime: 60_000,
   })

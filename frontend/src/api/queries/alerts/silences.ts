@@ -1,7 +1,8 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { SilenceRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
+import { kept } from '../base/ask'
 
 /** Silences, newest first; at most 1,000 are read. */
 export function silencesQuery(refreshMs: number | null) {
@@ -12,7 +13,7 @@ export function silencesQuery(refreshMs: number | null) {
         (cursor) => dataOf(client.GET('/v1/silences', { params: { query: { limit: 1000, cursor } }, signal })),
         1,
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 10_000,
   })

@@ -1,6 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { Capacity, CapacityForecast, CapacityPlan, CapacitySubject, PlanRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
+import { kept } from '../base/ask'
 
 const staleMs = 60_000
 
@@ -15,7 +16,7 @@ export function capacityQuery(groupBy: string) {
     queryKey: ['capacity', groupBy],
     queryFn: ({ signal }) =>
       jsonOf<Capacity>(dataOf(client.GET('/v1/capacity', { params: { query: { group_by: groupBy } }, signal }))),
-    placeholderData: keepPreviousData,
+    ...kept,
     staleTime: staleMs,
   })
 }
@@ -49,7 +50,7 @@ export function forecastQuery(choice: ForecastChoice | undefined) {
         ),
       ),
     enabled: choice !== undefined,
-    placeholderData: keepPreviousData,
+    ...kept,
     staleTime: staleMs,
   })
 }
@@ -61,7 +62,7 @@ export function planQuery(request: PlanRequest | null) {
     queryFn: ({ signal }) =>
       jsonOf<CapacityPlan>(dataOf(client.POST('/v1/capacity/plan', { body: request as PlanRequest, signal }))),
     enabled: request !== null,
-    placeholderData: keepPreviousData,
+    ...kept,
     staleTime: staleMs,
   })
 }

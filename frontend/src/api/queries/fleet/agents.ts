@@ -1,7 +1,7 @@
-import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { SwitchRequest } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
-import { askedQuery } from '../base/ask'
+import { askedQuery, kept } from '../base/ask'
 
 /** Releases of agents in use, and the hosts whose agent is behind the service. Operators may see them. */
 export function agentVersionsQuery(outdatedOnly: boolean) {
@@ -12,7 +12,7 @@ export function agentVersionsQuery(outdatedOnly: boolean) {
         params: { query: { limit: 1000, ...(outdatedOnly ? { outdated: true } : {}) } },
         signal,
       }),
-    { placeholderData: keepPreviousData, refetchInterval: 30_000, retry: false },
+    { ...kept, refetchInterval: 30_000, retry: false },
   )
 }
 

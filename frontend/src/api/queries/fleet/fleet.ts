@@ -1,7 +1,6 @@
-import { keepPreviousData } from '@tanstack/react-query'
 import { client } from '../../client'
 import { rangeQuery, type TimeRange } from '../base/range'
-import { askedQuery, polledQuery, rangedQuery } from '../base/ask'
+import { askedQuery, kept, polledQuery, rangedQuery } from '../base/ask'
 
 /** The whole installation over a time range. */
 export function fleetQuery(range: TimeRange) {
@@ -15,7 +14,7 @@ export function fleetGridQuery(refreshMs: number | null, at?: string, group = 's
   return askedQuery(
     ['fleet-grid', at, group],
     (signal) => client.GET('/v1/fleet/grid', { params: { query: { ...atQuery(at), group } }, signal }),
-    { placeholderData: keepPreviousData, ...atMoment(refreshMs, at) },
+    { ...kept, ...atMoment(refreshMs, at) },
   )
 }
 
@@ -24,7 +23,7 @@ export function fleetDriftQuery(refreshMs: number | null, at?: string) {
   return askedQuery(
     ['fleet-drift', at],
     (signal) => client.GET('/v1/fleet/drift', { params: { query: atQuery(at) }, signal }),
-    { placeholderData: keepPreviousData, ...atMoment(refreshMs, at) },
+    { ...kept, ...atMoment(refreshMs, at) },
   )
 }
 

@@ -1,8 +1,8 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { HostsAway, HostSummary, operations } from '../../_generated/schema'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
-import { askedQuery, polledQuery } from '../base/ask'
+import { askedQuery, kept, polledQuery } from '../base/ask'
 
 /** By what hosts are put in order. */
 export type HostSort = NonNullable<NonNullable<operations['list_hosts_v1_hosts_get']['parameters']['query']>['sort']>
@@ -31,7 +31,7 @@ export function hostPagesQuery(asked: HostsAsked, refreshMs: number | null) {
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })
@@ -42,7 +42,7 @@ export function hostSearchQuery(q: string, limit: number) {
   return askedQuery(
     ['hosts', 'search', q, limit],
     (signal) => client.GET('/v1/hosts', { params: { query: { q, limit } }, signal }),
-    { placeholderData: keepPreviousData, staleTime: 15_000 },
+    { ...kept, staleTime: 15_000 },
   )
 }
 
@@ -74,7 +74,7 @@ export function hostsQuery(refreshMs: number | null, service?: string) {
       })
       return { ...hosts, away, matching }
     },
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })

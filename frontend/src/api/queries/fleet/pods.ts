@@ -1,6 +1,7 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
+import { kept } from '../base/ask'
 
 /** All pods that run on a host. */
 export function hostPodsQuery(hostId: string, refreshMs: number | null) {
@@ -15,7 +16,7 @@ export function hostPodsQuery(hostId: string, refreshMs: number | null) {
           }),
         ),
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })
@@ -34,7 +35,7 @@ export function servicePodsQuery(serviceId: string, refreshMs: number | null) {
           }),
         ),
       ),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })

@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { client, dataOf } from '../../client'
 import { readAll } from '../base/pages'
 import { rangeQuery, type TimeRange } from '../base/range'
-import { askedQuery, rangedQuery } from '../base/ask'
+import { askedQuery, kept, rangedQuery } from '../base/ask'
 
 /** All services. */
 export function servicesQuery(refreshMs: number | null) {
@@ -10,7 +10,7 @@ export function servicesQuery(refreshMs: number | null) {
     queryKey: ['services'],
     queryFn: ({ signal }) =>
       readAll((cursor) => dataOf(client.GET('/v1/services', { params: { query: { limit: 1000, cursor } }, signal }))),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: refreshMs ?? false,
     staleTime: 15_000,
   })

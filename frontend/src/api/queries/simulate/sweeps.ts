@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { Sweep, SweepRequest, SweepResults } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
 import { readAll } from '../base/pages'
-import { askedQuery } from '../base/ask'
+import { askedQuery, kept } from '../base/ask'
 
 /** How often a sweep that is not finished is asked for. */
 const progressMs = 1500
@@ -18,7 +18,7 @@ export function sweepsQuery() {
     queryKey: ['sweeps'],
     queryFn: ({ signal }) =>
       readAll((cursor) => dataOf(client.GET('/v1/sweeps', { params: { query: { limit: 200, cursor } }, signal }))),
-    placeholderData: keepPreviousData,
+    ...kept,
     refetchInterval: ({ state }) => (state.data?.items.some(isUnfinished) === true ? 2 * progressMs : false),
     staleTime: 5_000,
   })
@@ -46,7 +46,7 @@ export function sweepResultsQuery(sweepId: string, done: number | undefined, sta
       return (await dataOf(client.GET('/v1/sweeps/{sweep_id}/results', { params, signal }))) as SweepResults
     },
     enabled: done !== undefined,
-    placeholderData: keepPreviousData,
+    ...kept,
     staleTime: Infinity,
   })
 }
