@@ -6,7 +6,6 @@ from tierscope.domain.heat.aggregate import (
     Estimate,
     capacity_weighted,
     estimate_median,
-    host_value,
     judge_enough,
     order_statistic_interval,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "estimate_median",
     "file_partial",
     "find_misplaced",
-    "host_value",
     "judge_enough",
     "make_rule",
     "order_statistic_interval",

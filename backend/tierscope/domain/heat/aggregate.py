@@ -100,12 +100,6 @@ def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple
     return middle - half, middle + half
 
 
-def host_value(ratios: Floats) -> float | None:
-    """One host's value of a period: the median over its valid intervals (NaN = not valid)."""
-    valid = ratios[np.isfinite(ratios)]
-    return float(np.median(valid)) if len(valid) else None
-
-
 def capacity_weighted(parts: Sequence[float], wholes: Sequence[float]) -> float | None:
     """The fleet's ratio: sum of parts over sum of wholes, None where there is nothing."""
     whole = float(sum(wholes))

@@ -5,6 +5,7 @@ from tierscope.domain.base.page_size import bytes_of
 from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, INTERLEAVE_AUTO, SWAPPINESS, Facts
 from tierscope.domain.knobs.rules_placement import FILE_ONLY
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
+from tierscope.domain.ledger.measured import FEW_MOVES, FEW_MOVES_SECONDS
 from tierscope.domain.ratio.memory_bound import MemoryBound
 from tierscope.domain.slowdown.bandwidth import balanced_share, gain_bound, interleave_weights
 
@@ -19,8 +20,6 @@ REFAULT_PAGES_PER_S_PER_GIB = 20.0
 """File refaults from which the cache thrashes, per GiB of DRAM: a twentieth of a GiB is read again in ten minutes."""
 LOPSIDED = 0.10
 """Refaults of one kind below this share of the other's are next to none."""
-TEN_MINUTES, STILL = 600.0, 0.002
-"""Demotion in ten minutes over DRAM below which next to nothing moves, as in verdicts [A]."""
 GIB = float(1 << 30)
 
 
@@ -78,9 +77,9 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
 
 
 def _is_still(facts: Facts) -> bool:
-    """Whether next to nothing is demoted: which kind would go first then decides nothing."""
+    """Whether next to nothing of DRAM is demoted, as verdicts have it: which kind goes first then decides nothing."""
     demoted = bytes_of(facts.flows.demoted_pages_per_s, facts.host.page_bytes)
-    return demoted is not None and demoted * TEN_MINUTES < STILL * (facts.host.dram_bytes or 0.0)
+    return demoted is not None and demoted * FEW_MOVES_SECONDS < FEW_MOVES * (facts.host.dram_bytes or 0.0)
 
 
 def _by_refaults(facts: Facts, current: int) -> Advice | Unknown | None:

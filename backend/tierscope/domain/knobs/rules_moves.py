@@ -202,7 +202,8 @@ def threshold(facts: Facts) -> Advice | Unknown | None:
         return Unknown("F5", (PLACEMENT,)) if gain is None and facts.verdict != "fits" else None
     wanted = current / 2 if share > 1 else current * 2
     proposed = int(min(max(wanted, THRESHOLD_MIN), THRESHOLD_MAX))
-    if (proposed < current) is not (share > 1) or proposed == current:
+    # A limit of what is proposed may lie on the other side of what is set.
+    if (proposed >= current) if share > 1 else (proposed <= current):
         return None
     return Advice(
         rule="F5",

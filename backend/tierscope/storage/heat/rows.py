@@ -43,7 +43,7 @@ from tierscope.storage.tables.time import METHOD_COLUMNS, SUMMED_COLUMNS, heat_l
 RollupTable = Literal["heat_1h", "heat_1d"]
 Stretch = tuple[datetime, datetime]
 ZSTD_LEVEL = 3
-_BLOCK = timedelta(minutes=10)
+BLOCK = timedelta(minutes=10)
 """Of a pack."""
 
 _STRATA_KEPT = 4096
@@ -74,7 +74,7 @@ def _read(session: ReadSession, of: str, start: datetime, end: datetime) -> dict
     found: dict[tuple[int, int], dict[tuple[int, Method], HeatRow]] = {}
     if edge is not None and start < edge:
         first_us, last_us = to_us(start), to_us(end)
-        for key, row in _packed_rows(session, of, start - _BLOCK, min(end, edge)):
+        for key, row in _packed_rows(session, of, start - BLOCK, min(end, edge)):
             if first_us < row.end_us <= last_us:
                 found.setdefault(key, {})[row.end_us, row.method] = row
     query = (
@@ -121,7 +121,7 @@ def read_older_columns(
         return
     query = (
         "SELECT host_id, backend, granularity, interval_ns, body FROM heat"  # noqa: S608 - integers and times
-        f" WHERE {of} AND ts > '{(start - _BLOCK).isoformat()}' AND ts < '{end.isoformat()}'"
+        f" WHERE {of} AND ts > '{(start - BLOCK).isoformat()}' AND ts < '{end.isoformat()}'"
         " ORDER BY host_id, service_id, ts, backend"
     )
     inflate = zstandard.ZstdDecompressor()
@@ -158,7 +158,7 @@ def read_last_packed(
     """
     # Where a stretch is made of whole blocks its last block has the last row, but for the block that `end` cuts.
     blocks = "SELECT DISTINCT host_id, service_id, ts FROM heat WHERE ts > :first AND ts < :end"
-    if every % _BLOCK == timedelta(0):
+    if every % BLOCK == timedelta(0):
         stretch = f"ceil(extract(epoch FROM ts + interval '10 minutes') / {int(every.total_seconds())})"
         cut = "ts > CAST(:end AS timestamptz) - interval '10 minutes'"
         blocks = (
@@ -172,10 +172,10 @@ def read_last_packed(
     )
     inflate = zstandard.ZstdDecompressor()
     found = []
-    for row in session.execute(statement, {"first": start - _BLOCK, "end": end}):
+    for row in session.execute(statement, {"first": start - BLOCK, "end": end}):
         body, method = inflate.decompress(bytes(row.body)), Method(row.backend, row.granularity, row.interval_ns)
-        last = unpack_last(body, method, to_us(end)) if every % _BLOCK == timedelta(0) else None
-        rows = unpack_rows(body, method) if every % _BLOCK else [] if last is None else [last]
+        last = unpack_last(body, method, to_us(end)) if every % BLOCK == timedelta(0) else None
+        rows = unpack_rows(body, method) if every % BLOCK else [] if last is None else [last]
         found += [(row.service_id, row.host_id, one) for one in rows if to_us(start) < one.end_us <= to_us(end)]
     return found
 

@@ -11,7 +11,7 @@ from tierscope.domain.base.jobs import HEAT
 from tierscope.domain.heat.rows import HeatSeries, Method, fold_rows, join_series
 from tierscope.storage.base.dirty_buckets import pending_buckets
 from tierscope.storage.base.retention import kept
-from tierscope.storage.heat.rows import RollupTable, count_rows, read_folded_packs, read_rollups, read_rows
+from tierscope.storage.heat.rows import BLOCK, RollupTable, count_rows, read_folded_packs, read_rollups, read_rows
 from tierscope.usecases.base.spans import Span, join_spans
 
 MAX_ROWS = 12_000
@@ -21,8 +21,6 @@ LIVE_KEPT = kept("heat")
 PROBE = timedelta(minutes=10)
 """The stretch whose rows tell how many there are per minute: intervals may be shorter than one."""
 DAILY_FROM = timedelta(days=30)
-BLOCK = timedelta(microseconds=TEN_MINUTES_US)
-"""Of a pack."""
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
