@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from applied.kept import differing
-from applied.served import MEMORY, Guest
+from applied.served import MEMORY, Guest, write_settings
 from corpus.packing import pack, read_stream
 from corpus.plan import Act, Load
 from tierscope.domain.knobs import facts as settings
@@ -80,7 +80,7 @@ class Applied:
 def judge(guest: Guest, case: Case, kernel: str, agent: Path, kept: Path) -> Applied:
     """Run the load, apply what the product advises of its recording, run it again, and take the advice back."""
     at_first = guest.settings()
-    guest.run(_write(case.site))
+    guest.run(write_settings(case.site))
     before = guest.settings()
     first, recording = _run(guest, f"{kernel}-{case.name}-before", case, kept)
     given = analyze_snapshots(agent, recording).settings
@@ -104,7 +104,7 @@ def judge(guest: Guest, case: Case, kernel: str, agent: Path, kept: Path) -> App
             f"not rolled back: {path} {old} {new}" for path, (old, new) in differing(before, guest.settings()).items()
         ]
         changes = tuple(f"{row.path} {row.current} to {row.proposed}" for row in advice.changes)
-    guest.run(_write({path: _chosen(at_first[path]) for path in case.site}))
+    guest.run(write_settings({path: _chosen(at_first[path]) for path in case.site}))
     return Applied(kernel, case.name, _rules(advice), changes, first, second, tuple(wrong))
 
 
@@ -119,10 +119,6 @@ def _chosen(value: str) -> str:
 
 def _took(proposed: str, value: str | None) -> bool:
     return value is not None and settings.is_same_value(proposed, value)
-
-
-def _write(values: Mapping[str, str]) -> str:
-    return "".join(f"echo {value} >{path}\n" for path, value in values.items())
 
 
 def _run(guest: Guest, name: str, case: Case, kept: Path) -> tuple[Course, Path]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from applied.served import Guest, booted
+from applied.served import Guest, booted, lend_program
 from corpus.guest import Lab
 from tierscope.domain.knobs import Advice, Change, Files, render_files
 from tierscope.domain.knobs import facts as settings
@@ -111,9 +111,7 @@ class _Watch:
 def judge(lab: Lab, kernel: str, agent: Path, shared: Path) -> Kept:
     """Apply all settings by the files of one host, and then by those of the bundle; take both back."""
     found = Kept(kernel)
-    shared.mkdir(parents=True, exist_ok=True)
-    (shared / "tierscope-agent").write_bytes(agent.read_bytes())
-    (shared / "tierscope-agent").chmod(0o755)
+    lend_program(agent, shared)
     with booted(lab, kernel, "nvdimm", shared) as guest:
         watch = _Watch(found, guest)
         guest.run(installed((f"/etc/{name}", text) for name, text in SITE.items()))

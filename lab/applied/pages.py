@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from applied.helped import LAB_SETTINGS, SLOW_NS
-from applied.served import MEMORY, booted, tiered_layout
+from applied.served import MEMORY, booted, lend_program, tiered_layout, write_settings
 from corpus.guest import Lab
 from faults.spools import waiting
 from tierscope.domain.knobs import facts as settings
@@ -137,12 +137,10 @@ def seen_by_agent(state: Path, promoted_pages: int) -> FollowedMoves:
 
 def judge(lab: Lab, kernel: str, agent: Path, shared: Path) -> Judged:
     """Let the agent follow pages of a load whose hot set moves, while the kernel traces all moves."""
-    shared.mkdir(parents=True, exist_ok=True)
+    lend_program(agent, shared)
     (shared / "agent.toml").write_text(_AGENT.format(followed=FOLLOWED), encoding="ascii")
     credential = {"host_id": "lab", "credential": "secret", "obtained_wall_ns": 0}
     (shared / "credential.json").write_text(json.dumps(credential), encoding="ascii")
-    (shared / "tierscope-agent").write_bytes(agent.read_bytes())
-    (shared / "tierscope-agent").chmod(0o755)
     values = {
         settings.DEMOTION: "1",
         settings.NUMA_BALANCING: "2",
@@ -152,7 +150,7 @@ def judge(lab: Lab, kernel: str, agent: Path, shared: Path) -> Judged:
     }
     load = f"{MEMORY.dram_mib * MEMORY_RATIO:.0f} 0 {SLOW_NS} 0 {MEMORY.dram_mib * HOT_RATIO:.0f}:{MOVE_S}:{SECONDS}"
     with booted(lab, kernel, tiered_layout(kernel), shared) as guest:
-        guest.run("late\n" + "".join(f"echo {value} >{path}\n" for path, value in values.items()))
+        guest.run("late\n" + write_settings(values))
         guest.run(f"export LOOK_S={LOOK_S} CPU_MAX='{BUSY_PERCENT * 1000} 100000'\nfollow {load}\n")
     lines = guest.read("zoneinfo").splitlines()
     first_slow = next(number for number, line in enumerate(lines) if line.startswith("Node 1"))

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.figures import record_between
+
 _ROOT = Path(__file__).resolve().parents[2]
 RESULTS = _ROOT / "tests" / "data" / "applied" / "results.json"
 PAGE = _ROOT / "docs" / "method" / "applied.md"
-_BEGIN, _END = "<!-- results: begin, by make applied -->\n", "<!-- results: end -->\n"
 
 
 def tables(results: Mapping[str, Any]) -> str:
@@ -17,9 +18,7 @@ def tables(results: Mapping[str, Any]) -> str:
 
 def write_table(results: Mapping[str, Any]) -> None:
     """Put the tables where the page has those of the last run."""
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    PAGE.write_text(f"{head}{_BEGIN}\n{tables(results)}\n{_END}{tail}", encoding="utf-8")
+    record_between(PAGE, "applied", tables(results))
 
 
 def _kept(results: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +105,18 @@ class Guest:
         """A file that the guest wrote, empty where there is none."""
         path = self.shared / name
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def lend_program(agent: Path, shared: Path) -> None:
+    """Put the agent's program where a guest with this directory finds it."""
+    shared.mkdir(parents=True, exist_ok=True)
+    (shared / "tierscope-agent").write_bytes(agent.read_bytes())
+    (shared / "tierscope-agent").chmod(0o755)
+
+
+def write_settings(values: Mapping[str, str]) -> str:
+    """Steps that set values by path."""
+    return "".join(f"echo {value} >{path}\n" for path, value in values.items())
 
 
 def parse_settings(text: str) -> dict[str, str]:
