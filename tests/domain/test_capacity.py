@@ -128,9 +128,9 @@ def test_up_to_four_weeks_it_is_the_line_with_students_interval() -> None:
 
 
 def test_exhaustion_interpolates_between_days_and_knows_what_is_full_already() -> None:
-    assert find_exhaustion(10.0, [12.0, 16.0], [13.0, 20.0], 14.0) == Exhaustion(1.5, 1.5)
+    assert find_exhaustion(10.0, [12.0, 16.0], [13.0, 20.0], 14.0) == Exhaustion(1.5, 2)
     assert find_exhaustion(10.0, [9.0, 8.0], [13.0, 20.0], 14.0) == Exhaustion(None, 2)
-    assert find_exhaustion(15.0, [9.0, 8.0], [16.0, 8.0], 14.0) == Exhaustion(0.0, 0.0)
+    assert find_exhaustion(15.0, [9.0, 8.0], [16.0, 8.0], 14.0) == Exhaustion(0.0, 1)
 
 
 # Of 200 series, one day of each taken for each level: the count that lies inside is binomial, so that its share lies

@@ -25,3 +25,11 @@ def test_an_early_warning_states_its_share_of_false_alarms() -> None:
     older = {name: getattr(sure, name) for name in sure.__slots__ if name != "false_alarm_ratio"}
     stored = exhaustion_view(Dated(Outlook.from_body(older), DAY, DAY), None, "")
     assert stored.early.grounding == "A threshold of 90 % of the capacity"
+
+
+@pytest.mark.parametrize(("median", "early", "warned"), [(0.7, 1, 0.7), (0.0, 1, 0.0), (None, 2, 2.0), (5.0, 3, 3.0)])
+def test_a_warning_is_never_later_than_the_forecast(median: float | None, early: int, warned: float) -> None:
+    """Its bound is known by whole days only: also of forecasts that are stored."""
+    body = {"method": "linear", "median_days": median, "early_days": early, "threshold_bytes": GIB, "horizon_days": 30}
+    found = exhaustion_view(Dated(Outlook.from_body(body), DAY, DAY), None, "")
+    assert found.early.value == pytest.approx(warned)

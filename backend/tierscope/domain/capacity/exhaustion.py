@@ -12,18 +12,10 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Exhaustion:
-    """When the forecast gets there, and by when the upper bound does; None: not at all.
-
-    A bound is known by whole days only, and it is never reached after the forecast below it.
-    """
+    """When the forecast gets there, and the first whole day on which the upper bound does; None: not at all."""
 
     median_days: float | None
-    early_days: float | None
-
-    def __post_init__(self) -> None:
-        """The bound is reached no later than the forecast."""
-        if self.median_days is not None and self.early_days is not None:
-            object.__setattr__(self, "early_days", min(self.early_days, self.median_days))
+    early_days: int | None
 
     @property
     def none_within_horizon(self) -> bool:
@@ -38,7 +30,7 @@ def find_exhaustion(last: float, median: Sequence[float], upper: Sequence[float]
     """
     early = next((day for day, value in enumerate(upper, 1) if value >= threshold), None)
     if last >= threshold:
-        return Exhaustion(0.0, 0.0)
+        return Exhaustion(0.0, 0 if early is None else min(early, 1))
     before = last
     for day, value in enumerate(median, 1):
         if value >= threshold and value > before:

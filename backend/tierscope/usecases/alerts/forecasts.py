@@ -67,5 +67,5 @@ def _says_something(found: Outlook) -> bool:
 
 def _left(found: Outlook, day_s: float, end_s: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Seconds left at a moment by the median and by the upper bound, both counted from the last day; or for ever."""
-    days = (found.median_days, found.early_days)
+    days = (found.median_days, found.warned_days)
     return np.array([np.inf if day is None else max(reached_s(day_s, day) - end_s, 0.0) for day in days])

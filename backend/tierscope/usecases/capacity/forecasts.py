@@ -31,12 +31,18 @@ class Outlook:
     method: str | None
     growth: float | None
     median_days: float | None
-    early_days: float | None
+    early_days: int | None
     none_within_horizon: bool
     threshold_bytes: float | None
     horizon_days: int
     false_alarm_ratio: float | None = None
     """Of early warnings like this one; null without one, and in what was stored before it was known."""
+
+    @property
+    def warned_days(self) -> float | None:
+        """Until the upper bound may be there: it is known by whole days, and is there no later than the forecast."""
+        known = [days for days in (self.early_days, self.median_days) if days is not None]
+        return None if self.early_days is None else min(known)
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> "Outlook":
@@ -130,7 +136,7 @@ def exhaustion_view(dated: Dated | None, window: Window | None, reason: str) -> 
         early = absent(EARLY, "days", "not_collected", NO_CAPACITY, window=window)
     else:
         assert dated is not None
-        median_at, early_at = dated.at(outlook.median_days), dated.at(outlook.early_days)
+        median_at, early_at = dated.at(outlook.median_days), dated.at(outlook.warned_days)
         median = _days(MEDIAN, dated.days_to(median_at), "the forecast", outlook, window)
         early = _days(EARLY, dated.days_to(early_at), "the upper bound", outlook, window)
         if early.value is not None and outlook.false_alarm_ratio is not None:
