@@ -24,7 +24,7 @@ from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, store
 from tierscope.storage.alerts.rule_inputs import pack_days as pack_rule_days
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
-from tierscope.storage.base.partitions import drop_old, ensure_partitions
+from tierscope.storage.base.partitions import drop_old, ensure_partitions, ensure_usual_partitions
 from tierscope.storage.curve import reuse_intervals
 from tierscope.storage.ingest.heat_rows import gap_rows
 from tierscope.storage.ledger.days import Moves, copy_moves, pack_days, unpack_days
@@ -292,7 +292,16 @@ def test_a_day_is_packed_once_no_late_data_is_taken_for_it(job: Job) -> None:
     assert due_table(now)[job.kind] == now - DAY - LATE
 
 
-@pytest.mark.parametrize(("table", "kind"), [("tier_moves", "tier_move_days"), ("gaps", "gap_days")])
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ("tier_moves", "tier_move_days"),
+        ("gaps", "gap_days"),
+        ("gap_days", "gap_days"),
+        ("counters_packed", "counters_pack"),
+        ("heat", "heat"),
+    ],
+)
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_rows_stay_until_their_day_is_packed(database: Database, table: str, kind: str) -> None:
     with database.write() as transaction:
@@ -300,6 +309,21 @@ def test_rows_stay_until_their_day_is_packed(database: Database, table: str, kin
             text("INSERT INTO marks (kind, subject_id, service_id, bucket) VALUES (:kind, 1, 0, :day)"),
             {"kind": kind, "day": FIRST},
         )
-        kept = drop_old(transaction, utc_now())[table]
+        later = FIRST + timedelta(days=400)
+        kept = drop_old(transaction, later)[table]
         transaction.execute(text("DELETE FROM marks"))
-        assert drop_old(transaction, utc_now())[table] > kept
+        assert drop_old(transaction, later)[table] > kept
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_what_is_still_to_be_packed_has_its_partition_however_old_it_is(database: Database) -> None:
+    mark = text("INSERT INTO marks (kind, subject_id, service_id, bucket) VALUES ('counters_pack', 1, 0, :day)")
+    pack = text("INSERT INTO counters_packed (host_id, ts, layout_id, n, body) VALUES (1, :day, 1, 1, '')")
+    later = FIRST + timedelta(days=20)
+    with database.write() as transaction:
+        drop_old(transaction, later)
+        transaction.execute(mark, {"day": FIRST})
+        assert ensure_usual_partitions(transaction, later) > 0
+        transaction.execute(pack, {"day": FIRST})
+        drop_old(transaction, later)
+        assert transaction.execute(text("SELECT count(*) FROM counters_packed")).scalar_one() == 1

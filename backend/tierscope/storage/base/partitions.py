@@ -31,16 +31,29 @@ PACKED = frozenset({"counters_live", "heat_live"})
 """Tables whose rows are packed, and leave after hours."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
+_MOVES = "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'tier_move_days')"
+_GAPS = "SELECT min(bucket) FROM marks WHERE kind = 'gap_days'"
+_RULES = "SELECT min(bucket) FROM marks WHERE kind = 'rule_days'"
 _ROLLED_UP = "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1h', 'metrics_1d', 'metrics_pack')"
+_DAYS = "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1d', 'metrics_1d_pack')"
 _NEEDED = {
     "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
-    "tier_moves": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'tier_move_days')",
-    "gaps": "SELECT min(bucket) FROM marks WHERE kind = 'gap_days'",
-    "rule_inputs": "SELECT min(bucket) FROM marks WHERE kind = 'rule_days'",
+    "counters_packed": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'counters_pack')",
+    "heat": "SELECT min(bucket) FROM marks WHERE kind IN ('heat', 'heat_1h')",
+    "tier_moves": _MOVES,
+    "tier_move_days": _MOVES,
+    "gaps": _GAPS,
+    "gap_days": _GAPS,
+    "rule_inputs": _RULES,
+    "rule_days": _RULES,
     "metrics_10m": _ROLLED_UP,
+    "metrics_10m_days": _ROLLED_UP,
     "metrics_1h": _ROLLED_UP,
-    "metrics_1d": "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1d', 'metrics_1d_pack')",
+    "metrics_1h_days": _ROLLED_UP,
+    "metrics_1d": _DAYS,
+    "metrics_1d_months": _DAYS,
 }
+"""The oldest rows of a table that are still to be worked: packed from it, or into it."""
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
 _BOUNDS = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")
 _LOCK_TIMEOUT = "500ms"
@@ -127,12 +140,16 @@ def _missing(
 
 
 def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int:
-    """Makes the partitions of the accept window, as far as a table keeps it, and of the days ahead."""
+    """Makes the partitions of the accept window, as far as a table keeps it, of the days ahead, and of older work."""
     made = 0
     usual = timedelta(days=BEHIND_DAYS)
     for behind in {min(usual, entry.keep) for entry in TIME_TABLES}:
         entries = [entry for entry in TIME_TABLES if min(usual, entry.keep) == behind]
         made += ensure_partitions(transaction, now - behind, now + timedelta(days=AHEAD_DAYS), entries)
+    for entry in TIME_TABLES:
+        needed = _needed_from(transaction, entry.table.name, now)
+        if needed < now - usual:
+            made += ensure_partitions(transaction, needed, now - usual, [entry])
     return made
 
 
