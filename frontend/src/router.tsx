@@ -32,6 +32,9 @@ import { FleetPage } from './pages/fleet/FleetPage'
 import { NotFound } from './pages/shell/NotFound'
 import { Shell } from './pages/shell/Shell'
 
+/** Of pages that tell of now, whatever time range is chosen. */
+const ofNow = { ofNow: true }
+
 // Pages other than the first one are loaded when they are opened: each brings its charts and forms.
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Shell,
@@ -52,6 +55,7 @@ const fleetRoute = createRoute({
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/services',
   component: lazyRouteComponent(() => import('./pages/services/ServicesPage'), 'ServicesPage'),
   validateSearch: readListSearch,
@@ -64,6 +68,7 @@ const serviceRoute = createRoute({
 })
 const hostsRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/hosts',
   component: lazyRouteComponent(() => import('./pages/hosts/HostsPage'), 'HostsPage'),
   validateSearch: readHostsSearch,
@@ -82,6 +87,7 @@ const adviceRoute = createRoute({
 })
 const experimentsRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/experiments',
   component: lazyRouteComponent(() => import('./pages/experiments/ExperimentsPage'), 'ExperimentsPage'),
   validateSearch: readListSearch,
@@ -111,18 +117,21 @@ const sweepRoute = createRoute({
 })
 const capacityRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/capacity',
   component: lazyRouteComponent(() => import('./pages/capacity/CapacityPage'), 'CapacityPage'),
   validateSearch: readCapacitySearch,
 })
 const tcoRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/tco',
   component: lazyRouteComponent(() => import('./pages/tco/TcoPage'), 'TcoPage'),
   validateSearch: readTcoSearch,
 })
 const tcoScenarioRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/tco/$scenarioId',
   component: lazyRouteComponent(() => import('./pages/tco/TcoPage'), 'TcoPage'),
   validateSearch: readTcoSearch,
@@ -152,12 +161,14 @@ const ruleRoute = createRoute({
 })
 const agentsRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/agents',
   component: lazyRouteComponent(() => import('./pages/agents/AgentsPage'), 'AgentsPage'),
   validateSearch: readAgentsSearch,
 })
 const addHostsRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/add-hosts',
   component: lazyRouteComponent(() => import('./pages/addHosts/AddHostsPage'), 'AddHostsPage'),
   validateSearch: readAddHostsSearch,
@@ -176,6 +187,7 @@ const dataQualityRoute = createRoute({
 })
 const adminRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/admin',
   component: lazyRouteComponent(() => import('./pages/admin/AdminPage'), 'AdminPage'),
   validateSearch: readAdminSearch,
@@ -188,11 +200,13 @@ const loginRoute = createRoute({
 })
 const accountRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/account',
   component: lazyRouteComponent(() => import('./pages/account/AccountPage'), 'AccountPage'),
 })
 const statusRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: ofNow,
   path: '/status',
   component: lazyRouteComponent(() => import('./pages/status/StatusPage'), 'StatusPage'),
 })
@@ -240,5 +254,8 @@ export function createAppRouter(queryClient: QueryClient, history?: RouterHistor
 declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createAppRouter>
+  }
+  interface StaticDataRouteOption {
+    ofNow?: boolean
   }
 }

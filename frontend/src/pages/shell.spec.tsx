@@ -90,6 +90,19 @@ describe('an id that does not exist', () => {
   })
 })
 
+describe('the time range', () => {
+  it('says now on a page that does not follow it, and is kept for those that do', async () => {
+    const router = openApp('/services?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z')
+    await screen.findByTestId('page-services')
+    expect(screen.getByTestId('time-range').textContent).toBe('now')
+    await userEvent.click(screen.getByTestId('time-range'))
+    expect(await screen.findByText(/This page tells of now/)).toBeTruthy()
+    await act(() => router.navigate({ to: '/data-quality', search: (before) => before }))
+    await screen.findByTestId('page-data-quality')
+    expect(screen.getByTestId('time-range').textContent).toContain('2020')
+  })
+})
+
 describe('the search', () => {
   it('offers actions, and what was opened before', async () => {
     const router = openApp('/status')

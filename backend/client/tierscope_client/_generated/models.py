@@ -349,6 +349,13 @@ class Arm(TypedDict):
     n_with_data: int
 
 
+class AsOf(TypedDict):
+    """Which fields of an answer tell of now, whatever window is asked for."""
+
+    at: str
+    fields: list[str]
+
+
 class AuditRow(TypedDict):
     """One change, and who made it."""
 
@@ -1328,8 +1335,9 @@ class FleetGrid(TypedDict):
 
 
 class FleetOverview(TypedDict):
-    """The answer of /v1/fleet."""
+    """The answer of /v1/fleet: hosts and services now, and the course of the window."""
 
+    as_of: AsOf
     away: HostsAway
     causes: list[HostCause]
     cold_host_median: Figure
@@ -4093,9 +4101,10 @@ class ServiceClass(TypedDict):
 
 
 class ServiceDetail(TypedDict):
-    """One service in one sentence, and its evidence."""
+    """One service now in one sentence, its evidence, and the events of the window."""
 
     aliases: list[str]
+    as_of: AsOf
     events: list[Event]
     headline: str
     heat_reason: str | None

@@ -106,6 +106,7 @@ WITH hours AS (
         WHERE q.host_id = h.id AND q.ts >= :first_hour AND q.ts <= :last_hour AND dropped_batches IS NOT NULL) AS d)
       ELSE s.most_dropped - s.least_dropped END AS dropped
   FROM hosts h LEFT JOIN sums s ON s.host_id = h.id WHERE h.revoked_at IS NULL AND h.origin <> 'import'
+    AND (h.enrolled_at < :end OR :end >= :settled OR s.host_id IS NOT NULL)
 ), per_host AS MATERIALIZED (
   SELECT id AS number, public_id AS host_id, name, origin, step_seconds, held_seconds, began AS start,
     greatest(began, ended) AS end,

@@ -43,7 +43,7 @@ class ServiceMetrics:
     status: Literal["ok", "not_collected"]
     reason: str | None
     n_hosts: Annotated[int, Described("Hosts that reported in the window.")]
-    of_hosts: Annotated[int, Described("Hosts that ever did.")]
+    of_hosts: Annotated[int, Described("Hosts that ever did.", as_of="now")]
     series: Annotated[
         tuple[Series, ...], Described("Keys: throughput, load, latency_p50, latency_p99; those that exist.")
     ]

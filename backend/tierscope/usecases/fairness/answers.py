@@ -72,7 +72,7 @@ class HostFairness:
     by: TenantKind
     basis: Annotated[Basis, Described("The definition of fair that series are made by.")]
     basis_note: str
-    top_bytes: Annotated[Figure, Described("Size of the top tier.")]
+    top_bytes: Annotated[Figure, Described("Size of the top tier.", as_of="inventory")]
     held_bytes: Annotated[Figure, Described("What the tenants hold of it together: what is divided.")]
     tenants: tuple[TenantShare, ...]
     series: Annotated[

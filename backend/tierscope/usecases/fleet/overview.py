@@ -12,7 +12,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.copying import copied
-from tierscope.domain.base.described import Described
+from tierscope.domain.base.described import NOW, AsOf, Described, now_fields
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.heat.classes import class_shares
@@ -35,6 +35,7 @@ from tierscope.usecases.heat.class_lines import class_lines
 from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
 
 Floats = npt.NDArray[np.float64]
+NowFigure = Annotated[Figure, NOW]
 
 DETAILED = timedelta(hours=12)
 """Up to this window the matrix of a small fleet has steps of ten minutes, else of hours."""
@@ -56,38 +57,39 @@ class ServiceMatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class FleetOverview:
-    """The answer of /v1/fleet."""
+    """The answer of /v1/fleet: hosts and services now, and the course of the window."""
 
-    headline: str
-    window: Window
+    headline: Annotated[str, NOW]
+    window: Annotated[Window, Described("Of the matrix, the moves and the pressure.")]
+    as_of: Annotated[AsOf, Described("What tells of now in place of the window.")]
     simulated: bool
-    hosts_reporting: int
-    hosts_late: int
-    hosts_silent: int
-    hosts_total: int
-    away: Annotated[HostsAway, Described("Hosts that no count or figure of the fleet holds now.")]
-    hosts_tiering_off: int
-    memory_bytes: Figure
-    hot_ratio: Figure
-    warm_ratio: Figure
-    cold_ratio: Figure
+    hosts_reporting: Annotated[int, NOW]
+    hosts_late: Annotated[int, NOW]
+    hosts_silent: Annotated[int, NOW]
+    hosts_total: Annotated[int, NOW]
+    away: Annotated[HostsAway, Described("Hosts that no count or figure of the fleet holds now.", as_of="now")]
+    hosts_tiering_off: Annotated[int, NOW]
+    memory_bytes: NowFigure
+    hot_ratio: NowFigure
+    warm_ratio: NowFigure
+    cold_ratio: NowFigure
     hot_host_median: Annotated[
-        Figure, Described("Share of hot memory of the median host; `hot_ratio` weighs by memory.")
+        Figure, Described("Share of hot memory of the median host; `hot_ratio` weighs by memory.", as_of="now")
     ]
-    warm_host_median: Figure
-    cold_host_median: Figure
-    hot_outside_dram_bytes: Figure
-    cold_in_dram_bytes: Figure
-    promotion_pages_per_s: Figure
-    demotion_pages_per_s: Figure
-    psi_memory_some_ratio: Figure
-    tier_flow: Annotated[TierFlow, Described("Of all hosts together, over the newest hour of each.")]
-    services: tuple[ServiceSummary, ...]
-    hosts_in_need: Annotated[int, Described("Hosts with any cause of attention.")]
-    hosts_critical: Annotated[int, Described("Of these, hosts with a critical one.")]
+    warm_host_median: NowFigure
+    cold_host_median: NowFigure
+    hot_outside_dram_bytes: NowFigure
+    cold_in_dram_bytes: NowFigure
+    promotion_pages_per_s: NowFigure
+    demotion_pages_per_s: NowFigure
+    psi_memory_some_ratio: NowFigure
+    tier_flow: Annotated[TierFlow, Described("Of all hosts together, over the newest hour of each.", as_of="now")]
+    services: Annotated[tuple[ServiceSummary, ...], NOW]
+    hosts_in_need: Annotated[int, Described("Hosts with any cause of attention.", as_of="now")]
+    hosts_critical: Annotated[int, Described("Of these, hosts with a critical one.", as_of="now")]
     causes: Annotated[
         tuple[HostCause, ...],
-        Described("Why hosts need attention, now: the gravest first, then by how many hosts have it."),
+        Described("Why hosts need attention: the gravest first, then by how many hosts have it.", as_of="now"),
     ]
     matrix_axis: TimeAxis
     matrix: tuple[ServiceMatrixRow, ...]
@@ -138,6 +140,7 @@ class FleetReads(ContextUseCase):
             heat,
             headline=describe_fleet(numbers, heat.resident_bytes),
             window=window,
+            as_of=now_fields(FleetOverview, now),
             simulated=hosts.simulated,
             hosts_reporting=hosts.reporting,
             hosts_late=hosts.late,

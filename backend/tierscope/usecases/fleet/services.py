@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from tierscope.core.errors import NotFound
-from tierscope.domain.base.described import Described
+from tierscope.domain.base.described import NOW, AsOf, Described, now_fields
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.pages import Page
 from tierscope.domain.fleet.pods import PodOwner
@@ -35,16 +35,18 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ServiceDetail:
-    """One service in one sentence, and its evidence."""
+    """One service now in one sentence, its evidence, and the events of the window."""
 
-    summary: ServiceSummary
-    headline: str
+    summary: Annotated[ServiceSummary, NOW]
+    as_of: Annotated[AsOf, Described("What tells of now in place of the window.")]
+    headline: Annotated[str, NOW]
     aliases: tuple[str, ...]
-    heat_reason: str | None
-    hosts: tuple[str, ...]
-    n_pods: int
+    heat_reason: Annotated[str | None, NOW]
+    hosts: Annotated[tuple[str, ...], NOW]
+    n_pods: Annotated[int, NOW]
     owner: Annotated[
-        PodOwner | None, Described("Of most of its pods in a Kubernetes cluster; null where none is known.")
+        PodOwner | None,
+        Described("Of most of its pods in a Kubernetes cluster; null where none is known.", as_of="now"),
     ]
     events: tuple[Event, ...]
 
@@ -103,6 +105,7 @@ class ServiceReads(ContextUseCase):
             )
         return ServiceDetail(
             summary=service.summary,
+            as_of=now_fields(ServiceDetail, now),
             headline=describe_service(service),
             aliases=tuple(aliases),
             heat_reason=service.heat_reason,

@@ -65,7 +65,7 @@ class HostKnobAdvice:
     waiting: tuple[WaitingAdvice, ...]
     nothing_to_do: KnobAdvice | None
     unknown: tuple[UnknownRule, ...]
-    knobs: tuple[KnobState, ...]
+    knobs: Annotated[tuple[KnobState, ...], Described("Settings beside those of peer hosts.", as_of="inventory")]
     notes: tuple[str, ...]
     withheld: Annotated[
         tuple[WithheldRule, ...], Described("Rules whose conditions hold and that something on this host forbids.")

@@ -291,13 +291,16 @@ class Ratio:
         tuple[RatioStep, ...],
         Described("What would firm the answer up; what cannot be foretold first, then the widest narrowing."),
     ]
-    kinds: Annotated[tuple[RatioOfKind, ...], Described("Of each kind of host, the one with the most hosts first.")]
+    kinds: Annotated[
+        tuple[RatioOfKind, ...],
+        Described("Of each kind of host, the one with the most hosts first.", as_of="inventory"),
+    ]
     placement: Annotated[RatioPlacement | None, Described("Null where there are no page samples.")]
     chosen: Annotated[RatioCandidate | None, Described("Null unless `answer` is `ratio`.")]
     candidates: Annotated[tuple[RatioCandidate, ...], Described("From most DRAM to least; empty where refused.")]
     sweep: RatioSweep | None
     posterior: RatioPosterior | None
-    points: tuple[RatioPoint, ...]
+    points: Annotated[tuple[RatioPoint, ...], Described("Own measurements of the service.", as_of="now")]
     evidence: tuple[NamedFigure, ...]
     assumptions: tuple[RatioAssumption, ...]
     sensitivity: tuple[RatioSensitivity, ...]

@@ -31,7 +31,7 @@ class ComparedNetwork:
     service_id: str
     service: str
     window: Window
-    n_hosts: int
+    n_hosts: Annotated[int, Described("Hosts that run it.", as_of="now")]
     n_known: Annotated[int, Described("Hosts whose network is known at the end of the window.")]
     with_rdma_ratio: Annotated[float | None, Described("Share of these with RDMA or SMC-R; null: none is known.")]
     changed: Annotated[tuple[str, ...], Described("Hosts on which it changed within the window.")]

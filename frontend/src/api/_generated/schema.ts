@@ -4014,6 +4014,19 @@ export interface components {
             n_with_data: number;
         };
         /**
+         * AsOf
+         * @description Which fields of an answer tell of now, whatever window is asked for.
+         */
+        AsOf: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Fields */
+            fields: string[];
+        };
+        /**
          * AuditRow
          * @description One change, and who made it.
          */
@@ -4674,7 +4687,10 @@ export interface components {
              * @description Hosts on which it changed within the window.
              */
             changed: string[];
-            /** N Hosts */
+            /**
+             * N Hosts
+             * @description Hosts that run it.
+             */
             n_hosts: number;
             /**
              * N Known
@@ -5975,21 +5991,30 @@ export interface components {
         };
         /**
          * FleetOverview
-         * @description The answer of /v1/fleet.
+         * @description The answer of /v1/fleet: hosts and services now, and the course of the window.
          */
         FleetOverview: {
+            /** @description What tells of now in place of the window. */
+            as_of: components["schemas"]["AsOf"];
             /** @description Hosts that no count or figure of the fleet holds now. */
             away: components["schemas"]["HostsAway"];
             /**
              * Causes
-             * @description Why hosts need attention, now: the gravest first, then by how many hosts have it.
+             * @description Why hosts need attention: the gravest first, then by how many hosts have it.
              */
             causes: components["schemas"]["HostCause"][];
+            /** @description Of now, whatever window is asked for. */
             cold_host_median: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             cold_in_dram_bytes: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             cold_ratio: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             demotion_pages_per_s: components["schemas"]["Figure"];
-            /** Headline */
+            /**
+             * Headline
+             * @description Of now, whatever window is asked for.
+             */
             headline: string;
             /**
              * Hosts Critical
@@ -6001,23 +6026,41 @@ export interface components {
              * @description Hosts with any cause of attention.
              */
             hosts_in_need: number;
-            /** Hosts Late */
+            /**
+             * Hosts Late
+             * @description Of now, whatever window is asked for.
+             */
             hosts_late: number;
-            /** Hosts Reporting */
+            /**
+             * Hosts Reporting
+             * @description Of now, whatever window is asked for.
+             */
             hosts_reporting: number;
-            /** Hosts Silent */
+            /**
+             * Hosts Silent
+             * @description Of now, whatever window is asked for.
+             */
             hosts_silent: number;
-            /** Hosts Tiering Off */
+            /**
+             * Hosts Tiering Off
+             * @description Of now, whatever window is asked for.
+             */
             hosts_tiering_off: number;
-            /** Hosts Total */
+            /**
+             * Hosts Total
+             * @description Of now, whatever window is asked for.
+             */
             hosts_total: number;
             /** @description Share of hot memory of the median host; `hot_ratio` weighs by memory. */
             hot_host_median: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             hot_outside_dram_bytes: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             hot_ratio: components["schemas"]["Figure"];
             /** Matrix */
             matrix: components["schemas"]["ServiceMatrixRow"][];
             matrix_axis: components["schemas"]["TimeAxis"];
+            /** @description Of now, whatever window is asked for. */
             memory_bytes: components["schemas"]["Figure"];
             /** Moves */
             moves: components["schemas"]["Series"][];
@@ -6027,18 +6070,26 @@ export interface components {
              * @description Why `moves` and `psi` lack steps for which counters have arrived; null: they lack none.
              */
             moves_missing: string | null;
+            /** @description Of now, whatever window is asked for. */
             promotion_pages_per_s: components["schemas"]["Figure"];
             /** Psi */
             psi: components["schemas"]["Series"][];
+            /** @description Of now, whatever window is asked for. */
             psi_memory_some_ratio: components["schemas"]["Figure"];
-            /** Services */
+            /**
+             * Services
+             * @description Of now, whatever window is asked for.
+             */
             services: components["schemas"]["ServiceSummary"][];
             /** Simulated */
             simulated: boolean;
             /** @description Of all hosts together, over the newest hour of each. */
             tier_flow: components["schemas"]["TierFlow"];
+            /** @description Of now, whatever window is asked for. */
             warm_host_median: components["schemas"]["Figure"];
+            /** @description Of now, whatever window is asked for. */
             warm_ratio: components["schemas"]["Figure"];
+            /** @description Of the matrix, the moves and the pressure. */
             window: components["schemas"]["Window"];
         };
         /**
@@ -6647,7 +6698,10 @@ export interface components {
             explanation: string;
             /** Host Id */
             host_id: string;
-            /** Knobs */
+            /**
+             * Knobs
+             * @description Settings beside those of peer hosts.
+             */
             knobs: components["schemas"]["KnobState"][];
             leading: components["schemas"]["KnobLeadingFigures"];
             /** Notes */
@@ -10008,7 +10062,10 @@ export interface components {
             parts: components["schemas"]["RatioParts"] | null;
             /** @description Null where there are no page samples. */
             placement: components["schemas"]["RatioPlacement"] | null;
-            /** Points */
+            /**
+             * Points
+             * @description Own measurements of the service.
+             */
             points: components["schemas"]["RatioPoint"][];
             posterior: components["schemas"]["RatioPosterior"] | null;
             /** @description Null where refused. */
@@ -11575,23 +11632,38 @@ export interface components {
         };
         /**
          * ServiceDetail
-         * @description One service in one sentence, and its evidence.
+         * @description One service now in one sentence, its evidence, and the events of the window.
          */
         ServiceDetail: {
             /** Aliases */
             aliases: string[];
+            /** @description What tells of now in place of the window. */
+            as_of: components["schemas"]["AsOf"];
             /** Events */
             events: components["schemas"]["Event"][];
-            /** Headline */
+            /**
+             * Headline
+             * @description Of now, whatever window is asked for.
+             */
             headline: string;
-            /** Heat Reason */
+            /**
+             * Heat Reason
+             * @description Of now, whatever window is asked for.
+             */
             heat_reason: string | null;
-            /** Hosts */
+            /**
+             * Hosts
+             * @description Of now, whatever window is asked for.
+             */
             hosts: string[];
-            /** N Pods */
+            /**
+             * N Pods
+             * @description Of now, whatever window is asked for.
+             */
             n_pods: number;
             /** @description Of most of its pods in a Kubernetes cluster; null where none is known. */
             owner: components["schemas"]["PodOwner"] | null;
+            /** @description Of now, whatever window is asked for. */
             summary: components["schemas"]["ServiceSummary"];
         };
         /**
@@ -14340,6 +14412,7 @@ export type AlertTimeline = components['schemas']['AlertTimeline'];
 export type Alive = components['schemas']['Alive'];
 export type AnnualCost = components['schemas']['AnnualCost'];
 export type Arm = components['schemas']['Arm'];
+export type AsOf = components['schemas']['AsOf'];
 export type AuditRow = components['schemas']['AuditRow'];
 export type AutoArms = components['schemas']['AutoArms'];
 export type Backtest = components['schemas']['Backtest'];

@@ -43,7 +43,12 @@ export function AdviceCards({ tabs }: { tabs: ReactNode }): ReactNode {
   return (
     <>
       <Headline
-        kicker={<h1>Advice</h1>}
+        kicker={
+          <>
+            <h1>Advice</h1>
+            <span>now</span>
+          </>
+        }
         sentence={cards === undefined ? undefined : sentenceOf(cards, status)}
         aside={
           <Group gap={8} wrap="wrap">

@@ -1,5 +1,6 @@
 import { Button, Group, Popover, SimpleGrid, Stack, Text, Tooltip } from '@mantine/core'
 import { IconClock } from '@tabler/icons-react'
+import { useMatches } from '@tanstack/react-router'
 import { useState } from 'react'
 import { formatUtc, formatWindow, relativeLabel, toLocalInput, toRfc3339, zoneName } from '../../../lib/units/time'
 import { presets, resolveRange } from '../../../lib/url/timeRange'
@@ -13,12 +14,14 @@ import { SwitchField, TextField } from '../../../ui/inputs/fields'
 export function TimeRangeControl() {
   const { range, isLive, setRange, setLive } = useTimeRange()
   const now = useNow()
+  const ofNow = useMatches({ select: (matches) => matches.at(-1)?.staticData.ofNow === true })
   const stale = useConnection().kind !== 'connected'
   const [opened, setOpened] = useState(false)
   const [start, setStart] = useState('')
   const [end, setEnd] = useState('')
   const resolved = resolveRange(range.from, range.to, now.getTime() / 1000)
   const [first, last] = [new Date(resolved.start * 1000), new Date(resolved.end * 1000)]
+  const window = `${formatWindow(first, last)} · ${formatUtc(first)} – ${formatUtc(last)}`
   const relative = range.to === undefined ? relativeLabel(range.from) : null
   const valid = start !== '' && end !== '' && start < end
   const toggle = () => {
@@ -33,7 +36,7 @@ export function TimeRangeControl() {
   return (
     <Popover opened={opened} onChange={setOpened} position="bottom-end" trapFocus returnFocus>
       <Popover.Target>
-        <Tooltip label={`${formatWindow(first, last)} · ${formatUtc(first)} – ${formatUtc(last)}`} disabled={opened}>
+        <Tooltip label={ofNow ? `This page tells of now. Charts elsewhere: ${window}` : window} disabled={opened}>
           <Button
             variant="default"
             leftSection={
@@ -47,12 +50,17 @@ export function TimeRangeControl() {
             data-testid="time-range"
             className={classes.button}
           >
-            <span className={classes.text}>{relative ?? formatWindow(first, last)}</span>
+            <span className={classes.text}>{ofNow ? 'now' : (relative ?? formatWindow(first, last))}</span>
           </Button>
         </Tooltip>
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap="sm" w={280}>
+          {ofNow && (
+            <Text size="xs" c="dimmed">
+              This page tells of now. A range holds on the pages that have charts over time.
+            </Text>
+          )}
           <SimpleGrid cols={3} spacing={6}>
             {presets.map((preset) => (
               <Button
