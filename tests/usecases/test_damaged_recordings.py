@@ -8,7 +8,7 @@ import pytest
 
 from factories.snapshot_trees import Tree, unpack
 from tierscope.cli.base.source_tree import find_agent
-from tierscope.usecases.recordings.snapshot_trees import analyze_snapshots
+from tierscope.usecases.recordings.snapshot_trees import MovesAnalysis, analyze_snapshots
 
 AGENT = find_agent()
 pytestmark = pytest.mark.skipif(AGENT is None, reason="the agent's program is not built: run `make agent`")
@@ -64,6 +64,66 @@ def kinds_of(snapshot: Path) -> list[str]:
     return list(kinds.values())
 
 
+def good_evidence(found: MovesAnalysis) -> list[str]:
+    """Figures of good grade that advice on settings stands on."""
+    evidence = (one.figure for piece in found.settings.advice for one in piece.evidence)
+    return [figure.definition for figure in evidence if figure is not None and figure.grade == "good"]
+
+
+def padded(text: str) -> str:
+    """As `tar` stores a file whose size is announced as that of a page."""
+    return text + "\0" * (-len(text) % 4096)
+
+
+def of_another_system(text: str) -> str:
+    """Lines that end as those of DOS do."""
+    return text.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize("change", [padded, of_another_system])
+def test_padding_and_ends_of_lines_change_nothing(change: Callable[[str], str], tmp_path: Path) -> None:
+    assert AGENT is not None
+    whole = unpack("01-baseline-fits", tmp_path, step=12)
+    tree = Tree(whole, tmp_path / "changed")
+    names = [str(path.relative_to(tree.snapshots[-1])) for path in tree.snapshots[-1].rglob("*") if path.is_file()]
+    for name in names:
+        tree.edit(name, lambda text, _: change(text))
+
+    found = analyze_snapshots(AGENT, tree.path)
+
+    assert found == analyze_snapshots(AGENT, whole)
+    assert found.problems == ()
+
+
+def test_what_is_absent_makes_no_other_number(tmp_path: Path) -> None:
+    assert AGENT is not None
+    whole = unpack("01-baseline-fits", tmp_path, step=12)
+    before = {total.key: total.value for total in analyze_snapshots(AGENT, whole).totals}
+    changed = []
+    for number, name in enumerate(kinds_of(min(path for path in whole.iterdir() if path.is_dir()))):
+        tree = Tree(whole, tmp_path / str(number))
+        for snapshot in tree.snapshots:
+            (snapshot / name).unlink(missing_ok=True)
+        found = analyze_snapshots(AGENT, tree.path)
+        changed += [(name, total.key) for total in found.totals if total.value not in (None, before[total.key])]
+    assert changed == []
+
+
+def test_sums_that_cannot_be_make_nothing_certain(tmp_path: Path) -> None:
+    assert AGENT is not None
+    whole = {name: unpack(name, tmp_path) for name in ("01-baseline-fits", "04-pingpong")}
+    before = {name: analyze_snapshots(AGENT, path) for name, path in whole.items()}
+    assert before["01-baseline-fits"].verdict.confidence == "certain"
+    assert good_evidence(before["04-pingpong"])
+    for name, path in whole.items():
+        view = Tree(path, tmp_path / f"view-of-{name}").edit(
+            "proc/meminfo", lambda text, _: re.sub(r"(?m)^(MemTotal|MemFree): .*$", r"\1: 65536 kB", text)
+        )
+        found = analyze_snapshots(AGENT, view.path)
+        assert found.verdict.confidence != "certain"
+        assert good_evidence(found) == []
+
+
 def test_nothing_is_exact_or_certain_that_stands_on_a_file_with_a_problem(tmp_path: Path) -> None:
     assert AGENT is not None
     whole = unpack("01-baseline-fits", tmp_path, step=12)
@@ -80,6 +140,7 @@ def test_nothing_is_exact_or_certain_that_stands_on_a_file_with_a_problem(tmp_pa
             continue
         seen.add(name)
         assert found.verdict.word == "not_known" or found.verdict.confidence != "certain", name
+        assert good_evidence(found) == [], name
         stands = [
             total
             for total in found.totals

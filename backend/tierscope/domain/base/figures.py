@@ -5,9 +5,9 @@ A number that could not be had is `not_collected` (nobody measured it), `not_sup
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from tierscope.domain.base.described import Described
 FigureStatus = Literal["ok", "not_collected", "not_supported", "not_enough_data"]
 AbsentStatus = Literal["not_collected", "not_supported", "not_enough_data"]
 Grade = Literal["early", "partial", "good"]
+Answer = TypeVar("Answer")
 Origin = Literal["live", "import", "simulated"]
 Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
 
@@ -101,6 +102,23 @@ def absent(
 ) -> Figure:
     """A figure without a number: which kind of nothing, and what is missing."""
     return Figure(definition, status, None, unit, reason=reason, window=window, method=method)
+
+
+def doubt_figures(answer: Answer, doubts: Sequence[str]) -> Answer:
+    """The same answer with none of its figures above `partial`, where a file that they may stand on had a problem."""
+    if not doubts:
+        return answer
+    found: object = answer
+    if isinstance(answer, tuple):
+        found = tuple(doubt_figures(part, doubts) for part in answer)
+    elif isinstance(answer, Figure):
+        grade = "partial" if answer.grade == "good" else answer.grade
+        if answer.value is not None:
+            found = replace(answer, grade=grade, warnings=(*answer.warnings, doubts[0]))
+    elif is_dataclass(answer) and not isinstance(answer, type):
+        parts = {field.name: doubt_figures(getattr(answer, field.name), doubts) for field in fields(answer)}
+        found = replace(answer, **parts)
+    return cast("Answer", found)
 
 
 def gaps_to_none(values: npt.NDArray[np.float64] | Sequence[float]) -> tuple[float | None, ...]:

@@ -1,6 +1,6 @@
-"""Files of a host that could not be understood, or may be cut off: no figure that stands on one of them is exact."""
+"""Files of a host that had a problem, or contradict each other: nothing that stands on one is exact or certain."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,8 @@ from tierscope.domain.ledger.columns import Trust
 from tierscope.domain.ledger.plan import ColumnPlan, Plan
 
 NOT_UNDERSTOOD = "file-not-understood"
+CONTRADICTION = "container-view"
+"""The agent's finding of sizes that cannot be those of one kernel."""
 _CUT = " more"
 """What ends the agent's list of such files where it names not all of them."""
 _NODES = "/sys/devices/"
@@ -17,8 +19,14 @@ _SURE: frozenset[Trust] = frozenset({"exact", "bound", "sampled"})
 def read_doubts(body: Mapping[str, Any]) -> tuple[str, ...]:
     """What an inventory says of such files, each with its path: of single files, else the agent's finding."""
     problems = tuple(f"{problem.get('path')}: {problem.get('reason')}" for problem in body.get("problems") or ())
-    findings = (finding for finding in body.get("findings") or () if finding.get("id") == NOT_UNDERSTOOD)
-    return problems or tuple(str(finding.get("cause") or "") for finding in findings)
+    causes = {finding.get("id"): str(finding.get("cause") or "") for finding in body.get("findings") or ()}
+    told = problems or ((causes[NOT_UNDERSTOOD],) if NOT_UNDERSTOOD in causes else ())
+    return (*told, f"/proc/meminfo: {causes[CONTRADICTION]}") if CONTRADICTION in causes else told
+
+
+def list_doubts(bodies: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:
+    """Those of several hosts, each once."""
+    return tuple(dict.fromkeys(doubt for body in bodies for doubt in read_doubts(body or {})))
 
 
 def bears_on(doubt: str, source: str) -> bool:

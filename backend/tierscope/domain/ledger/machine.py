@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tierscope.domain.base.figures import Grade
 from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
 from tierscope.domain.counters.senders import Sent, read_senders
 from tierscope.domain.ledger.columns import MOVED
-from tierscope.domain.ledger.doubt import bears_on, doubt_plan, read_doubts
+from tierscope.domain.ledger.doubt import doubt_plan, read_doubts
 from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service, why_column_unsent
 from tierscope.domain.ledger.promotion_limit import count_promotion_nodes
 from tierscope.domain.ledger.words import Context
@@ -46,12 +45,6 @@ class Machine:
     promotion_nodes: int = 1
     doubts: tuple[str, ...] = ()
     """Files with problems, in words: what stands on one is not exact, and no verdict certain."""
-
-    @property
-    def size_grade(self) -> Grade:
-        """The grade of sizes of the host's nodes."""
-        doubted = any("/sys/devices/system/" in doubt or bears_on(doubt, "meminfo") for doubt in self.doubts)
-        return "partial" if doubted else "good"
 
     def plan(self, keys: Sequence[str], scope: str | None = None) -> Plan:
         """How the ledger of the whole host, or of one service's `scope` on it, is made of a layout's `keys`."""

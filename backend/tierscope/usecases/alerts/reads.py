@@ -10,10 +10,12 @@ from tierscope.domain.alerts.frame import MINUTE_S, Floats, Ints
 from tierscope.domain.alerts.rules import CheckedRule
 from tierscope.domain.base.figures import Series, TimeAxis, Window, gaps_to_none
 from tierscope.domain.base.pages import Page
+from tierscope.domain.ledger.doubt import list_doubts
 from tierscope.domain.notifications.silences import FiringAlert, Muted, Muting
 from tierscope.storage.alerts import rows as stored
 from tierscope.storage.alerts.rows import AlertFilter, AlertRow, ChangeRow
 from tierscope.storage.alerts.rules import list_rules
+from tierscope.storage.base.subjects import newest_inventories
 from tierscope.storage.notifications.routes import read_stored_routing
 from tierscope.storage.notifications.silences import (
     acknowledgements_of,
@@ -40,6 +42,8 @@ __all__ = ["AlertFilter", "AlertReads"]
 
 MAX_SPANS = 2000
 MAX_MARKS = 1000
+MOST_DOUBTS = 3
+DOUBTED = "The values may be wrong, because a file that they may stand on had a problem:"
 _BEFORE = timedelta(hours=1)
 _AFTER = timedelta(minutes=30)
 _MOST = timedelta(hours=24)
@@ -150,7 +154,9 @@ class AlertReads(ContextUseCase):
         start = max(row.started_at - _BEFORE, end - _MOST)
         frame, count = found.read(session, start, end)
         values = measure(found.checked.condition, frame)[0, -count:]
-        return _evidence_view(found.checked, Window(start, end), frame.minutes[-count:], values), ()
+        bodies = newest_inventories(session, found.subject.host_ids, row.last_seen_at).values()
+        notes = tuple(f"{DOUBTED} {doubt}" for doubt in list_doubts(bodies)[:MOST_DOUBTS])
+        return _evidence_view(found.checked, Window(start, end), frame.minutes[-count:], values), notes
 
 
 def require_alert(session: ReadSession, alert_id: str) -> AlertRow:

@@ -10,7 +10,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Origin, Window
+from tierscope.domain.base.figures import Figure, Origin, Window, doubt_figures
 from tierscope.domain.knobs import Facts, advise
 from tierscope.domain.knobs.gather import gather
 from tierscope.domain.knobs.levels import Samples, wanted_keys
@@ -125,7 +125,7 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     samples = _read_samples(session, host, window)
     facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
     subtracted = list_subtracted(inventory)
-    given = view_given(advise(facts), _basis(part, window))
+    given = doubt_figures(view_given(advise(facts), _basis(part, window)), part.machine.doubts)
     return copied(
         HostKnobAdvice,
         given,

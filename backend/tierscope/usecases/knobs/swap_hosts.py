@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Any
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.facts import SwapDrive
 from tierscope.domain.knobs.machine import read_swap_drives
-from tierscope.storage.base.subjects import SubjectHost, newest_inventories
+from tierscope.storage.base.subjects import SubjectHost
 from tierscope.storage.statistics.host_means import FINE_TABLE, WIDTHS, read_counter_means, read_ledger_means
 
 MOST_HOSTS = 20
+Inventories = Mapping[int, Mapping[str, Any]]
 _SWAPPED = ("swap_in_pages", "swap_out_pages")
 _STALLED = "host|pressure.memory|full_total_us"
 US = 1e6
@@ -52,8 +53,10 @@ class SwappingHost:
     ]
 
 
-def read_swapping_hosts(session: ReadSession, hosts: Sequence[SubjectHost], window: Window) -> tuple[SwappingHost, ...]:
-    """The first hosts by name with their swap areas, `pswpin`, `pswpout` and pressure."""
+def read_swapping_hosts(
+    session: ReadSession, hosts: Sequence[SubjectHost], bodies: Inventories, window: Window
+) -> tuple[SwappingHost, ...]:
+    """The first hosts by name with their swap areas, `pswpin`, `pswpout` and pressure. `bodies`: by number."""
     taken = hosts[:MOST_HOSTS]
     ids = [host.id for host in taken]
     span = window.start, window.end
@@ -65,7 +68,6 @@ def read_swapping_hosts(session: ReadSession, hosts: Sequence[SubjectHost], wind
     for cell in cells:
         values.setdefault((cell.host_id, cell.name), []).append(cell.value)
     means = {key: fmean(found) for key, found in values.items()}
-    bodies = newest_inventories(session, ids, window.end)
     return tuple(_view(host, read_swap_drives(bodies.get(host.id)), means) for host in taken)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent
+from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent, doubt_figures
 from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.domain.knobs.machine import read_swap_drives
 from tierscope.domain.knobs.swap_tier import (
@@ -27,6 +27,7 @@ from tierscope.domain.knobs.swap_tier import (
     judge_swap_tier,
     weigh_cxl,
 )
+from tierscope.domain.ledger.doubt import list_doubts
 from tierscope.domain.tco.published import PRESET_CURRENCY, PriceItem
 from tierscope.domain.tco.scenario import Finance, Range
 from tierscope.storage.base.subjects import hosts_of_service, newest_inventories
@@ -40,7 +41,7 @@ from tierscope.usecases.capacity.swap import SwapOfService
 from tierscope.usecases.counters.service_metrics import ServiceMetricReads
 from tierscope.usecases.curve.reaccess import RevisitCurve, RevisitReads
 from tierscope.usecases.heat.services import read_heat_now, service_figures
-from tierscope.usecases.knobs.swap_hosts import SwappingHost, read_swapping_hosts, warn_of_hosts
+from tierscope.usecases.knobs.swap_hosts import Inventories, SwappingHost, read_swapping_hosts, warn_of_hosts
 from tierscope.usecases.ratio.service_class import latency_of
 from tierscope.usecases.tco.prices import Price, follow_dram, preset_views, view_in_force
 from tierscope.usecases.tco.scenario_documents import FinanceDocument
@@ -53,6 +54,7 @@ MOST_SERVICES = 50
 UNKNOWN_FACTOR = 2.0
 """Re-access without a band (one host, pages not counted) is taken to be wrong by so much either way [A]."""
 NO_WEAR = "Memory that is compressed in DRAM wears nothing."
+_DOUBTED = "A file that this stands on had a problem, so that it is not sure:"
 _GROUNDING = "A steady state; S amplification of swap devices, docs/method/swap-devices.md"
 _SENTENCES: dict[Verdict, str] = {
     "pays": "Swap pays below DRAM for memory that was cold for {age}: it frees {gib} GiB.",
@@ -192,12 +194,13 @@ class SwapTierReads(ContextUseCase):
             service = require_service(session, service_id)
             subjects = hosts_of_service(session, service.id)
             hosts = [host.id for host in subjects]
-            swapping = read_swapping_hosts(session, subjects, window)
+            bodies = newest_inventories(session, hosts, window.end)
+            swapping = read_swapping_hosts(session, subjects, bodies, window)
             heat = read_heat_now(session, now=now, service_id=service.id).get(service.id)
             cold = service_figures(heat, None, now=now).cold_in_dram_bytes
             prices = [_price(session, item) for item in ("dram", "ssd")]
             behind = [_media_price(session, prices[0]), _price(session, "cxl_controller")]
-            device, why_device = (device, "as asked for") if device else _drive(session, hosts, window)
+            device, why_device = (device, "as asked for") if device else _drive(bodies)
         missing = None if revisit.missing is None else revisit.missing.reason
         memory, reason = _cold_memory(cold, next(iter(revisit.curves), None), revisit.interval_seconds, missing)
         busy = float(max(len(hosts), 1)) if cores is None else cores
@@ -227,9 +230,8 @@ class SwapTierReads(ContextUseCase):
             return unknown
         found = judge_swap_tier(memory, terms)
         beside = weigh_cxl(found, terms, _range(behind[0]), _range(behind[1]))
-        return replace(
-            _judged(unknown, found, cold), cxl=_view_cxl(beside, behind[0].item, found, cold, prices[0].currency)
-        )
+        cxl = _view_cxl(beside, behind[0].item, found, cold, prices[0].currency)
+        return _as_sure_as_files(replace(_judged(unknown, found, cold), cxl=cxl), list_doubts(bodies.values()))
 
     def advise(self, service_id: str, *, device: SwapDevice | None, loss_target: float) -> SwapOfService:
         """The advice as plans of hosts hold it: the best age of `service` with its own figures.
@@ -269,6 +271,17 @@ class SwapTierReads(ContextUseCase):
         found = [self.service(row.public_id, loss_target=loss_target, cores=None, from_=from_, to=to) for row in rows]
         found.sort(key=lambda one: (one.verdict != "keep_out", one.verdict is None, one.name))
         return HostSwapTier(host_id, tuple(one.name for one in found if one.verdict == "keep_out"), tuple(found))
+
+
+def _as_sure_as_files(view: ServiceSwapTier, doubts: Sequence[str]) -> ServiceSwapTier:
+    """Swap may pay at most where a file of the hosts had a problem."""
+    if not doubts:
+        return view
+    warnings = (*view.warnings, f"{_DOUBTED} {doubts[0]}")
+    found = replace(doubt_figures(view, doubts), warnings=warnings)
+    if view.verdict != "pays":
+        return found
+    return replace(found, verdict="may_pay", binding="uncertainty", sentence=f"{view.sentence} {_DOUBTED} {doubts[0]}")
 
 
 def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceSwapTier:
@@ -356,10 +369,9 @@ def _range(price: Price) -> Range:
     return Range(price.value, price.low, price.high)
 
 
-def _drive(session: ReadSession, hosts: Sequence[int], window: Window) -> tuple[SwapDevice, str]:
+def _drive(bodies: Inventories) -> tuple[SwapDevice, str]:
     """What the hosts swap to, and how that is known."""
-    bodies = newest_inventories(session, list(hosts), window.end).values()
-    drives = [drive for body in bodies for drive in read_swap_drives(body) if drive.kind != "zram"]
+    drives = [drive for body in bodies.values() for drive in read_swap_drives(body) if drive.kind != "zram"]
     if drives and all(drive.is_zoned for drive in drives):
         return "zns", "the hosts swap to zoned devices"
     if any(drive.is_block_flash for drive in drives):

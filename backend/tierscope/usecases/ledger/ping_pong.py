@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
 from tierscope.domain.base.described import NAMES, Described
-from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
+from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent, doubt_figures
 from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
 from tierscope.domain.heat.aggregate import LEVEL
 from tierscope.domain.ledger import Bounded, Ledger, Sign, Verdict, bound_moves, measure_tpp
@@ -117,7 +117,7 @@ def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tu
     else:
         reason, status = _why_not(parts)
         view = describe_nothing(window, reason, status, word, explanation)
-    return replace(
+    view = replace(
         view,
         evidence=first.evidence,
         against=first.against,
@@ -125,6 +125,7 @@ def describe_ping_pong(parts: Sequence[HostLedger], window: Window, warnings: tu
         states=view_held(course),
         ribbon=tuple(StateStretch(_instant(span.start_s), _instant(span.end_s), span.state) for span in course.spans),
     )
+    return doubt_figures(view, [doubt for part in parts for doubt in part.machine.doubts])
 
 
 def view_held(course: Course) -> tuple[StateTime, ...]:

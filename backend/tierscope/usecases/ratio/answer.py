@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tierscope.domain.base.figures import Figure, Interval
+from tierscope.domain.base.figures import Figure, Interval, doubt_figures
 from tierscope.domain.ratio import (
     STALLS_MAX,
     Answer,
@@ -61,16 +61,31 @@ from tierscope.usecases.ratio.uncertainty import weigh_doubts
 
 EXPIRES = timedelta(days=14)
 EVEN = 0.5
+NOT_ESTABLISHED = "A file of the hosts had a problem, so that nothing of this is established:"
 _GROUNDING = "S prior of 13 published pairs; A exponents, headroom, what was not seen"
 
 
 def answer_kinds(known: Sequence[RatioInputs], asked: RatioQuery, *, now: datetime) -> Ratio:
     """The answer for the first kind of host, with those of the others beside it."""
-    answers = [answer_ratio(one, asked, now=now) for one in known]
+    answers = [_as_sure_as_files(answer_ratio(one, asked, now=now), one.hardware.doubts) for one in known]
     kinds = (
         _of_kind(one, view, headline=place == 0) for place, (one, view) in enumerate(zip(known, answers, strict=True))
     )
     return replace(answers[0], kinds=tuple(kinds))
+
+
+def _as_sure_as_files(view: Ratio, doubts: Sequence[str]) -> Ratio:
+    """Nothing is established, and no figure good, where a file of the hosts had a problem."""
+    if not doubts:
+        return view
+    found = doubt_figures(view, doubts)
+    limit = found.service_class
+    return replace(
+        found,
+        grade="provisional" if view.grade == "established" else view.grade,
+        service_class=replace(limit, grade="partial" if limit.grade == "good" else limit.grade),
+        notes=(*view.notes, f"{NOT_ESTABLISHED} {doubts[0]}"),
+    )
 
 
 def _of_kind(known: RatioInputs, view: Ratio, *, headline: bool) -> RatioOfKind:

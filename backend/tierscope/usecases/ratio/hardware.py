@@ -13,6 +13,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Window, absent
 from tierscope.domain.fleet.host_facts import FAST_CLASSES, NOT_MEMORY
+from tierscope.domain.ledger.doubt import read_doubts
 from tierscope.domain.ratio.memory import (
     HostKind,
     MeasuredHost,
@@ -48,7 +49,7 @@ _GIGA = 1e9
 _STALLS, _CYCLES = STALLS
 MOST_KNOWN = 100_000
 """Hosts; about a kilobyte each where they measured their memory."""
-_PARTS = ("cpu_model", "nodes", "tiers", "benches", "unmovable")
+_PARTS = ("cpu_model", "nodes", "tiers", "benches", "unmovable", "problems", "findings")
 NO_KIND = HostKind(None, None, None)
 """Of hosts without an inventory."""
 _NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
@@ -60,7 +61,7 @@ class HardwareFacts:
     """Hosts of a service; figures are of the median host.
 
     `slow_elsewhere`: slow memory is as other hosts measured it, because these have none. `bound`: what limits memory,
-    on the host in the middle.
+    on the host in the middle. `doubts`: files of these hosts that had a problem, in words.
     """
 
     memory: MemoryModel
@@ -69,6 +70,7 @@ class HardwareFacts:
     stalls: Figure
     subtracted: tuple[Subtracted, ...]
     bound: MemoryBound
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class HostMemory:
     nodes: MemoryNodes
     hugetlb_bytes: float | None
     mlocked_bytes: float | None
+    doubts: tuple[str, ...] = ()
 
 
 class KnownMemory(KnownInventories[HostMemory]):
@@ -124,6 +127,7 @@ def read_hardware_facts(
         stalls=_stalls(cells, window),
         subtracted=_subtracted(list(of_hosts.values())),
         bound=_bind(of_hosts, cells),
+        doubts=tuple(dict.fromkeys(doubt for host in of_hosts.values() for doubt in host.doubts)),
     )
 
 
@@ -174,6 +178,7 @@ def _read_memory(body: Mapping[str, Any]) -> HostMemory:
         nodes=read_nodes(body),
         hugetlb_bytes=_total([node.hugetlb_bytes for node in unmovable]),
         mlocked_bytes=_total([node.mlocked_bytes for node in unmovable]),
+        doubts=read_doubts(body),
     )
 
 

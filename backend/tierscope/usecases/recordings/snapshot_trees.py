@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tierscope.core.errors import ConfigurationError, Unprocessable
+from tierscope.domain.base.figures import doubt_figures
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.fleet.host_facts import HostFacts, read_facts
 from tierscope.domain.knobs import advise
@@ -129,7 +130,7 @@ def analyze_read(read: Snapshots) -> MovesAnalysis:
         ),
         verdict=course.verdict,
         states=course.held,
-        settings=_advise(read, ledger, course.verdict, limit_events, int(steady.sum())),
+        settings=doubt_figures(_advise(read, ledger, course.verdict, limit_events, int(steady.sum())), machine.doubts),
         subtracted=list_subtracted(read.inventory),
         problems=read.problems,
     )
