@@ -16,11 +16,12 @@ from fixtures.servers import running_cluster
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.alerts.rules import Rule
 from tierscope.domain.alerts.vocabulary import STORED
-from tierscope.storage.alerts.rule_inputs import InputRows, replace_packed_day
+from tierscope.storage.alerts.rule_inputs import RULES as RULE_INPUTS
+from tierscope.storage.alerts.rule_inputs import InputRows
 from tierscope.storage.base.binary import copy_out
+from tierscope.storage.base.layouts import ensure_layout
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.base.schema import upgrade
-from tierscope.storage.counters.schemas import ensure_layout
 from tierscope.usecases.alerts.backtest import BacktestRequest, Backtests
 from tierscope.usecases.alerts.evaluate import EvaluateRules
 from tierscope.usecases.alerts.rules import Rules, shipped_rules
@@ -179,7 +180,7 @@ def seed_days(transaction: WriteTransaction, days: int, now: datetime) -> None:
             rows = InputRows(
                 ids, services, ends, np.full(1440, 60.0), np.full(1440, 35.0), NAMES, day_of(rng, host, 1440)
             )
-            replace_packed_day(transaction, host, at, [(0, rows)])
+            RULE_INPUTS.store(transaction, host, at, [rows])
     copies = text(
         "INSERT INTO rule_days SELECT h.id, 0, d.ts, d.layout_id, d.n, d.offsets, d.body FROM hosts h JOIN rule_days d"
         " ON d.host_id = (h.id - 1) % :templates + 1 WHERE h.id > :templates"

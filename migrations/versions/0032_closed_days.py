@@ -20,7 +20,7 @@ down_revision = "0031"
 branch_labels = None
 depends_on = None
 
-_MADE = (tables.tier_move_days, tables.gap_days)
+_MADE = (tables.tier_move_days.table, tables.gap_days.table)
 _HEAD = struct.Struct("<BBI")
 _FRAME = b"\x28\xb5\x2f\xfd"
 _MISSING, _REGULAR, _WHOLE, _ANY = 0, 1, 2, 3

@@ -13,7 +13,7 @@ down_revision = "0033"
 branch_labels = None
 depends_on = None
 
-_BLOCKS = (tables.metrics_10m_days, tables.metrics_1h_days, tables.metrics_1d_months)
+_BLOCKS = (tables.metrics_10m_days.table, tables.metrics_1h_days.table, tables.metrics_1d_months.table)
 _MARK = (
     "INSERT INTO marks (kind, subject_id, service_id, bucket) SELECT DISTINCT '{kind}', host_id, 0,"
     " date_bin('{width}', ts, 'epoch') FROM {table}"

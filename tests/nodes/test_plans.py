@@ -19,8 +19,8 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.settings import Settings
 from tierscope.storage.base.binary import copy_out
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.counters.recent import read_recent
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.grid import grid_now
 from tierscope.storage.fleet.inventories import newest_inventories, read_parts
 from tierscope.storage.fleet.reporting import Limits

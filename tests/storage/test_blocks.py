@@ -13,10 +13,8 @@ from tierscope.storage.base.blocks import (
     Block,
     Days,
     read_blocks,
-    read_parts,
     replace_blocks,
     start_seconds,
-    stored_layouts,
 )
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.tables import rule_days
@@ -43,57 +41,79 @@ def database(database_url: str) -> Iterator[Database]:
         yield opened
 
 
-def block(host: int, service: int, day: datetime, layout: int, parts: tuple[bytes, ...] = PARTS) -> Block:
-    return Block(host, service, start_seconds(day), layout, N, parts)
+NAMES = ("hot",)
 
 
-def heads(blocks: list[Block]) -> list[tuple[int, int, int, int]]:
-    return [(found.host_id, found.service_id, found.start_s - start_seconds(DAY), found.layout_id) for found in blocks]
+def block(
+    host: int, service: int, day: datetime, names: tuple[str, ...] = NAMES, parts: tuple[bytes, ...] = PARTS
+) -> Block:
+    return Block(host, start_seconds(day), service, N, names, parts)
+
+
+def heads(blocks: list[Block]) -> list[tuple[int, int, int, tuple[str, ...]]]:
+    return [(found.host_id, found.service_id, found.start_s - start_seconds(DAY), found.names) for found in blocks]
 
 
 def test_blocks_are_read_whole_and_in_parts(database: Database) -> None:
+    cold, both = ("cold",), ("cold", "hot")
+    short, wide = PARTS[:3], (*PARTS, PARTS[1])
     with database.write() as transaction:
-        replace_blocks(transaction, rule_days, 1, [DAY, NEXT], [block(1, 0, DAY, 5), block(1, 9, NEXT, 6)])
-        replace_blocks(transaction, rule_days, 2, [DAY], [block(2, 0, DAY, 5, PARTS[::-1]), block(2, 0, DAY, 6)])
+        replace_blocks(transaction, rule_days, 1, [DAY, NEXT], [block(1, 0, DAY), block(1, 9, NEXT, cold)])
+        blocks = [block(2, 0, DAY, NAMES, PARTS[::-1]), block(2, 0, DAY, both, wide), block(2, 3, DAY, (), short)]
+        replace_blocks(transaction, rule_days, 2, [DAY], blocks)
     days = Days(DAY, NEXT + timedelta(days=1), [1, 2], "any")
     with database.read() as session:
-        assert stored_layouts(session, rule_days, days) == [5, 6]
         whole = read_blocks(session, rule_days, days)
-        assert heads(whole) == [(1, 0, 0, 5), (1, 9, 86_400, 6), (2, 0, 0, 5), (2, 0, 0, 6)]
-        assert whole[0].parts == PARTS
-        assert whole[2].parts == PARTS[::-1]
-        some = read_parts(session, rule_days, days, 5, [3, 1])
-        assert heads(some) == [(1, 0, 0, 5), (2, 0, 0, 5)]
-        np.testing.assert_array_equal(unpack_floats(some[0].parts[0], N), np.stack([NOISE, np.full(N, np.nan)]))
+        assert heads(whole) == [
+            (1, 0, 0, NAMES),
+            (1, 9, 86_400, cold),
+            (2, 0, 0, NAMES),
+            (2, 0, 0, both),
+            (2, 3, 0, ()),
+        ]
+        assert [found.parts for found in whole] == [PARTS, PARTS, PARTS[::-1], wide, short]
+        some = read_blocks(session, rule_days, days, ["hot", "never"])
+        assert sorted(heads(some)) == [
+            (1, 0, 0, NAMES),
+            (1, 9, 86_400, ()),
+            (2, 0, 0, NAMES),
+            (2, 0, 0, NAMES),
+            (2, 3, 0, ()),
+        ]
+        assert (some[0].parts, some[1].parts) == (PARTS, PARTS[:3])
+        assert {found.parts for found in some if found.host_id == 2 and found.names} == {
+            PARTS[::-1],
+            (*short, PARTS[1]),
+        }
+        np.testing.assert_array_equal(unpack_floats(some[0].parts[3], N), np.stack([NOISE, np.full(N, np.nan)]))
         np.testing.assert_array_equal(unpack_ints(some[0].parts[1], N)[0], STEPS[None])
-        assert unpack_words(some[1].parts[1]) == ("server", "größe")
-        assert heads(read_parts(session, rule_days, days, 6, [])) == [(1, 9, 86_400, 6), (2, 0, 0, 6)]
-        assert read_parts(session, rule_days, days, 7, [0]) == []
+        assert unpack_words(some[0].parts[2]) == ("server", "größe")
+        assert heads(read_blocks(session, rule_days, days, "cold".__eq__))[1] == (1, 9, 86_400, cold)
 
 
 def test_reads_are_of_the_days_hosts_and_services_that_are_asked_for(database: Database) -> None:
     with database.write() as transaction:
         for host in (1, 2):
-            kept = [block(host, service, day, 5) for service in (0, 9) for day in (DAY, NEXT)]
+            kept = [block(host, service, day) for service in (0, 9) for day in (DAY, NEXT)]
             replace_blocks(transaction, rule_days, host, [DAY, NEXT], kept)
     with database.read() as session:
 
-        def found(days: Days) -> list[tuple[int, int, int, int]]:
+        def found(days: Days) -> list[tuple[int, int, int, tuple[str, ...]]]:
             return heads(read_blocks(session, rule_days, days))
 
-        assert found(Days(DAY, NEXT, [1])) == [(1, 0, 0, 5)]
-        assert found(Days(NEXT, NEXT + timedelta(seconds=1), None, 9)) == [(1, 9, 86_400, 5), (2, 9, 86_400, 5)]
-        assert found(Days(DAY, NEXT, [2], "each")) == [(2, 9, 0, 5)]
+        assert found(Days(DAY, NEXT, [1])) == [(1, 0, 0, NAMES)]
+        assert found(Days(NEXT, NEXT + timedelta(seconds=1), None, 9)) == [(1, 9, 86_400, NAMES), (2, 9, 86_400, NAMES)]
+        assert found(Days(DAY, NEXT, [2], "each")) == [(2, 9, 0, NAMES)]
         assert len(found(Days(DAY, NEXT, [1, 2], "any"))) == 4
         assert found(Days(DAY, NEXT, [], "any")) == []
 
 
 def test_a_day_is_replaced_whole_and_the_others_stay(database: Database) -> None:
     with database.write() as transaction:
-        replace_blocks(transaction, rule_days, 1, [DAY], [block(1, 0, DAY, 5), block(1, 9, DAY, 5)])
-        replace_blocks(transaction, rule_days, 1, [NEXT], [block(1, 0, NEXT, 5)])
-        replace_blocks(transaction, rule_days, 2, [DAY], [block(2, 0, DAY, 5)])
-        replace_blocks(transaction, rule_days, 1, [DAY], [block(1, 3, DAY, 6)])
+        replace_blocks(transaction, rule_days, 1, [DAY], [block(1, 0, DAY), block(1, 9, DAY)])
+        replace_blocks(transaction, rule_days, 1, [NEXT], [block(1, 0, NEXT)])
+        replace_blocks(transaction, rule_days, 2, [DAY], [block(2, 0, DAY)])
+        replace_blocks(transaction, rule_days, 1, [DAY], [block(1, 3, DAY, ("cold",))])
     with database.read() as session:
         left = heads(read_blocks(session, rule_days, Days(DAY, NEXT + timedelta(days=1), None, "any")))
-    assert left == [(1, 0, 86_400, 5), (1, 3, 0, 6), (2, 0, 0, 5)]
+    assert left == [(1, 0, 86_400, NAMES), (1, 3, 0, ("cold",)), (2, 0, 0, NAMES)]

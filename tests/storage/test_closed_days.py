@@ -20,14 +20,13 @@ from tierscope.domain.base.jobs import GAP_DAYS, LATE, TIER_MOVE_DAYS, Job, due_
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, ServiceKey
 from tierscope.domain.ledger import COLUMN_KEYS, COLUMNS
-from tierscope.storage.alerts.rule_inputs import InputRows, append_inputs, stored_spans
-from tierscope.storage.alerts.rule_inputs import pack_days as pack_rule_days
+from tierscope.storage.alerts.rule_inputs import RULES, InputRows, append_inputs, stored_spans
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import drop_old, ensure_partitions, ensure_usual_partitions
 from tierscope.storage.curve import reuse_intervals
 from tierscope.storage.ingest.heat_rows import gap_rows
-from tierscope.storage.ledger.days import Moves, copy_moves, pack_days, unpack_days
+from tierscope.storage.ledger.days import LEDGER, Moves, copy_moves, unpack_days
 from tierscope.storage.ledger.fleet import sum_minutes
 from tierscope.storage.ledger.rows import first_after, read_ledger, read_newest, recorded_seconds, sum_flows
 from tierscope.storage.ledger.services import list_resets, sum_hour
@@ -165,10 +164,10 @@ def check_moves(database: Database, data: st.DataObject) -> None:
         wanted = [answers(transaction, *window) for window in windows]
         before = rows_left(transaction, "tier_moves")
         for host, day in packed:
-            pack_days(transaction, host, [FIRST + day * DAY])
+            LEDGER.close(transaction, host, [FIRST + day * DAY])
         assert differing([answers(transaction, *window) for window in windows], wanted) == {}
         for host in HOSTS:
-            pack_days(transaction, host, [FIRST + day * DAY for day in range(-1, DAYS)])
+            LEDGER.close(transaction, host, [FIRST + day * DAY for day in range(-1, DAYS)])
         assert rows_left(transaction, "tier_moves") == 0
         assert differing([answers(transaction, *window) for window in windows], wanted) == {}
         for host, _ in packed:
@@ -243,10 +242,10 @@ def check_gaps(database: Database, data: st.DataObject) -> None:
         for part in (drawn[: len(drawn) // 2], [*late, *drawn[:1]]):
             store_gaps(transaction, part)
             for host in HOSTS:
-                reuse_intervals.pack_days(transaction, host, [FIRST + day * DAY for day in (0, 1)])
+                reuse_intervals.GAPS.close(transaction, host, [FIRST + day * DAY for day in (0, 1)])
         assert read(transaction) == wanted
         for host in HOSTS:
-            reuse_intervals.pack_days(transaction, host, [FIRST + day * DAY for day in range(-1, DAYS + 1)])
+            reuse_intervals.GAPS.close(transaction, host, [FIRST + day * DAY for day in range(-1, DAYS + 1)])
         assert rows_left(transaction, "gaps") == 0
         assert read(transaction) == wanted
 
@@ -280,7 +279,7 @@ def test_minutes_that_were_judged_are_known_once_their_day_is_packed(database: D
         transaction.execute(text(f"DROP TABLE rule_inputs_p{FIRST:%Y%m%d}"))
         append_inputs(transaction, InputRows(one, 7 * one, ends, length, 0.0 * length, ("a", "b"), values))
         wanted = judged()
-        pack_rule_days(transaction, 1, (FIRST, FIRST + DAY))
+        RULES.close(transaction, 1, (FIRST, FIRST + DAY))
         transaction.execute(text("DELETE FROM rule_inputs"))
         assert judged() == wanted
     assert [len(found) for found in wanted] == [4, 3, 0]

@@ -16,13 +16,15 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.counters.packing import Block
-from tierscope.storage.alerts.rule_inputs import read_packed_days, unpack_days
+from tierscope.storage.alerts.rule_inputs import unpack_rows
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.blocks import Days, read_blocks
+from tierscope.storage.base.layouts import ensure_layout
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.base.schema import downgrade, upgrade
 from tierscope.storage.counters.rows import read_packed, replace_packed
-from tierscope.storage.counters.schemas import ensure_layout
+from tierscope.storage.tables import rule_days
 
 DAY = day_of(utc_now()) - timedelta(days=2)
 N = 5
@@ -73,11 +75,11 @@ def test_days_that_were_packed_before_are_read_as_they_were(database_url: str) -
             copy.copy_rows(transaction, "tier_moves", ("host_id", "service_id", "ts", "dt_seconds"), [copy.row(row)])
         upgrade(database_url)
         with database.read() as session:
-            packed = read_packed_days(session, DAY, utc_now(), None, host_ids=[1], services=None)
-            found = unpack_days(packed)
+            blocks = read_blocks(session, rule_days, Days(DAY, utc_now(), [1], "any"))
+            found = {block.service_id: unpack_rows(block) for block in blocks}
             waiting = session.execute(text("SELECT kind, bucket FROM marks WHERE kind LIKE '%_days' ORDER BY bucket"))
             marks = [tuple(mark) for mark in waiting]
-    assert sorted(service for service, _ in found) == [0, 7]
+    assert sorted(found) == [0, 7]
     for rows in found.values():
         assert rows.ends_s.tolist() == ENDS.tolist()
         assert set(rows.seconds.tolist()) == {60.0}

@@ -15,8 +15,7 @@ from tierscope.domain.counters.rollups import OBSERVED_KEY, STATISTICS, Rollup
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.capacity.rows import first_hour, read_hours
-from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable
-from tierscope.storage.counters.rollups import pack_rollups, read_metrics, replace_metrics
+from tierscope.storage.counters.rollups import BLOCKS, ROLLUPS, MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.statistics.host_means import read_counter_means
 from tierscope.storage.tables import TIME_TABLES
 
@@ -36,7 +35,7 @@ def database(database_url: str) -> Iterator[Database]:
     with closing(Database(database_url)) as opened:
         with opened.write() as transaction:
             for name in WIDTHS:
-                days, names = 31 if name == "metrics_1d" else 2, {name, BLOCKS[name].table.name}
+                days, names = 31 if name == "metrics_1d" else 2, {name, BLOCKS[name].name}
                 entries = [entry for entry in TIME_TABLES if entry.table.name in names]
                 ensure_partitions(transaction, START - days * DAY, START + days * DAY, entries)
         yield opened
@@ -117,7 +116,7 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
     starts = [begin + i * width for i in range(stretch // width) if rng.random() < 0.8]
     hosts = (1, 2)
     with database.write() as transaction:
-        for name in (table, BLOCKS[table].table.name):
+        for name in (table, BLOCKS[table].name):
             transaction.execute(text(f"DELETE FROM {name}"))
         for host in hosts:
             cut = int(rng.integers(0, len(starts) + 1))
@@ -127,8 +126,8 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
     spans = [(begin, begin + stretch), (inside, inside + 3 * width), (begin - DAY, begin + width / 2)]
     with database.write() as transaction:
         before = [answers(transaction, table, hosts, span) for span in spans]
-        pack_rollups(transaction, table, 1, begin)
-        pack_rollups(transaction, table, 2, begin)
+        ROLLUPS[table].close(transaction, 1, [begin])
+        ROLLUPS[table].close(transaction, 2, [begin])
         assert transaction.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
         after = [answers(transaction, table, hosts, span) for span in spans]
         for one, other in zip(before, after, strict=True):
@@ -139,8 +138,8 @@ def test_a_block_answers_as_the_rows_that_it_was_made_of(database: Database, see
         beside = [answers(transaction, table, hosts, span) for span in spans]
         replaced = read_metrics(transaction, table, 1, spans[0], KEYS)
         assert_same(replaced.rows(np.isin(replaced.starts_us, late.starts_us)), late)
-        pack_rollups(transaction, table, 1, begin)
-        pack_rollups(transaction, table, 2, begin)
+        ROLLUPS[table].close(transaction, 1, [begin])
+        ROLLUPS[table].close(transaction, 2, [begin])
         for one, other in zip(beside, [answers(transaction, table, hosts, span) for span in spans], strict=True):
             assert_alike(one, other)
 
@@ -154,6 +153,6 @@ def test_the_first_hour_is_found_in_blocks_too(database: Database) -> None:
         hours = [START + timedelta(hours=hour) for hour in (5, 6)]
         replace_metrics(transaction, "metrics_1h", {1: rollup(hours, KEYS, np.random.default_rng(1))})
         assert first_hour(transaction, START - DAY) == hours[0]
-        pack_rollups(transaction, "metrics_1h", 1, START)
+        ROLLUPS["metrics_1h"].close(transaction, 1, [START])
         assert first_hour(transaction, START - DAY) == START
         assert first_hour(transaction, START + timedelta(hours=3)) == START + timedelta(hours=3)

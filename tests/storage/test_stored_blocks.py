@@ -18,12 +18,12 @@ from tierscope.domain.counters.rollups import STATISTICS, Rollup
 from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import GAP_BINS, GapBlock, ServiceKey
 from tierscope.domain.ledger import COLUMN_KEYS
-from tierscope.storage.alerts.rule_inputs import InputRows, replace_packed_day
+from tierscope.storage.alerts.rule_inputs import RULES, InputRows
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
-from tierscope.storage.counters.rollups import pack_rollups, replace_metrics
-from tierscope.storage.curve import reuse_intervals
-from tierscope.storage.ledger.days import Moves, copy_moves, pack_days
+from tierscope.storage.counters.rollups import ROLLUPS, replace_metrics
+from tierscope.storage.curve.reuse_intervals import GAPS
+from tierscope.storage.ledger.days import LEDGER, Moves, copy_moves
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 Value = int | float | None
@@ -129,7 +129,7 @@ def test_a_day_of_the_ledger(database: Database) -> None:
     causes, trusts = rng.integers(0, 2, n) * 4, np.full(n, 7)
     with database.write() as transaction:
         copy_moves(transaction, [Moves(1, 0, ends, seconds, causes, trusts, values, present)])
-        pack_days(transaction, 1, [FIRST])
+        LEDGER.close(transaction, 1, [FIRST])
     rows, names, parts = stored(database, "tier_move_days")
     assert rows == n
     assert set(names) == {"promoted_pages", "demoted_pages", "psi_some_us"}
@@ -156,7 +156,7 @@ def test_a_day_of_what_rules_judge(database: Database) -> None:
         ones.astype(int), 0 * ones.astype(int), ends, 60 * ones, 30 * ones, names, np.array([*columns.values()]).T
     )
     with database.write() as transaction:
-        replace_packed_day(transaction, 1, FIRST, [(0, rows)])
+        RULES.store(transaction, 1, FIRST, [rows])
     found, held, parts = stored(database, "rule_days")
     assert (found, tuple(held)) == (n, names)
     assert [part.column(n) for part in parts[:3]] == [ends.tolist(), [60.0] * n, [30.0] * n]
@@ -175,7 +175,7 @@ def test_a_day_of_rolled_up_counters(database: Database) -> None:
     starts = to_us(FIRST) + 3_600_000_000 * np.arange(n)
     with database.write() as transaction:
         replace_metrics(transaction, "metrics_1h", {1: Rollup(starts_us=starts, keys=keys, n=counts, **columns)})
-        pack_rollups(transaction, "metrics_1h", 1, FIRST)
+        ROLLUPS["metrics_1h"].close(transaction, 1, [FIRST])
     rows, names, parts = stored(database, "metrics_1h_days")
     assert (rows, tuple(names)) == (n, keys)
     assert parts[0].column(n) == [3600 * hour for hour in range(n)]
@@ -200,7 +200,7 @@ def test_a_day_of_reuse_gaps(database: Database) -> None:
         )
     with database.write() as transaction:
         store_gaps(transaction, [(1, 7, block) for block in blocks])
-        reuse_intervals.pack_days(transaction, 1, [FIRST])
+        GAPS.close(transaction, 1, [FIRST])
     n, _, parts = stored(database, "gap_days")
     heads = [part.column(n) for part in parts[:6]]
     ends = [block.end_wall_ns // 1000 for block in blocks]

@@ -25,6 +25,7 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.heat.rows import Method, fold_rows
 from tierscope.domain.heat.sampled_pages import SampledPages
 from tierscope.storage.alerts.rule_sources import read_placed_loads
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.live_rows import (
     PACKED_TABLES,
     drop_packed_chunk,
@@ -34,7 +35,6 @@ from tierscope.storage.base.live_rows import (
 )
 from tierscope.storage.base.partitions import chunk_spans, ensure_partitions
 from tierscope.storage.counters.rows import find_after, find_before, layouts_in, read_block, read_keys, read_packed
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.heat.fleet import read_samples
 from tierscope.storage.heat.rows import count_rows, read_rows
 from tierscope.storage.heat.sums import read_loads, read_loads_by_tier, read_overlaps

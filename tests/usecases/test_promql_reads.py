@@ -19,7 +19,7 @@ from tierscope.domain.base.buckets import day_of
 from tierscope.domain.ledger import COLUMN_KEYS
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
-from tierscope.storage.ledger.days import Moves, copy_moves, pack_days
+from tierscope.storage.ledger.days import LEDGER, Moves, copy_moves
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.promql.reads import PromQueries
 
@@ -104,7 +104,7 @@ def test_days_that_are_packed_are_told_too(queries: PromQueries, database_url: s
         host_id = transaction.execute(text("SELECT id FROM hosts")).scalar_one()
         ensure_partitions(transaction, day, day + timedelta(days=1))
         copy_moves(transaction, [Moves(host_id, 0, ends, np.full(n, 60.0), none, none, values, present)])
-        pack_days(transaction, host_id, [day])
+        LEDGER.close(transaction, host_id, [day])
     promoted = "tierscope_host_promoted_pages_total"
     assert ask(queries, f"{promoted} @ {day.timestamp() + n * MINUTE_S}") == {promoted: 7 * n}
 

@@ -15,10 +15,9 @@ from tierscope.domain.base.buckets import DAY_US, HOUR_US
 from tierscope.domain.counters.monotonic import Cause
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup, merge_rollups
 from tierscope.domain.ledger import Ledger
-from tierscope.storage.counters.rollup_blocks import MetricsTable
-from tierscope.storage.counters.rollups import read_metrics
+from tierscope.storage.counters.rollups import MetricsTable, read_metrics
 from tierscope.storage.counters.rows import read_block, read_packed
-from tierscope.storage.ledger.days import pack_days
+from tierscope.storage.ledger.days import LEDGER
 from tierscope.storage.ledger.rows import read_ledger
 
 pytestmark = long_with_timescaledb
@@ -104,7 +103,7 @@ def test_samples_that_come_for_a_packed_day_leave_the_ledger_as_if_they_had_come
     with clock_set(lambda: weeks_later):
         with database.write() as transaction:
             for host in (late, punctual):
-                pack_days(transaction, internal_id(database, host), [start])
+                LEDGER.close(transaction, internal_id(database, host), [start])
             assert transaction.execute(text("SELECT count(*) FROM tier_moves")).scalar_one() == 0
         assert_same(ledger(database, punctual, start), in_time)
         drain(database)

@@ -15,23 +15,14 @@ from tierscope.domain.base.blocks import pack_floats, unpack_floats
 from tierscope.domain.base.buckets import day_of
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import copy_out, from_us
-from tierscope.storage.base.blocks import (
-    Block,
-    Days,
-    ensure_days,
-    read_parts,
-    replace_blocks,
-    start_seconds,
-    stored_layouts,
-)
+from tierscope.storage.base.blocks import Block, Contents, Days, Packing, ensure_days, read_blocks
+from tierscope.storage.base.layouts import ensure_layout, read_layouts
 from tierscope.storage.base.retention import kept
-from tierscope.storage.counters.schemas import ensure_layout, read_layouts
-from tierscope.storage.tables import rule_days, rule_inputs
+from tierscope.storage.tables import rule_days
 
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
 _SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")
-_HEADS = 3
-"""Parts of a packed day before those of the names: ends, lengths, lags."""
+_DAY = timedelta(days=1)
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -56,7 +47,7 @@ def append_inputs(transaction: WriteTransaction, rows: InputRows) -> None:
     first_s = float(rows.ends_s.min())
     if first_s < (utc_now() - kept("rule_inputs")).timestamp():
         days = [day_of(from_us(round(end * 1e6))) for end in (first_s, float(rows.ends_s.max()))]
-        ensure_days(transaction, rule_inputs, *days)
+        ensure_days(transaction, "rule_inputs", *days)
     layout = copy.int8(ensure_layout(transaction, rows.names))
     fields = len(_COLUMNS).to_bytes(2, "big")
     out = []
@@ -93,12 +84,11 @@ def stored_spans(
         found.setdefault((row.host_id, row.service_id), set()).add((row.end_s - row.dt_seconds, row.end_s))
     if start < utc_now() - kept("rule_inputs"):
         days = Days(day_of(start), end + timedelta(days=1), host_ids, "any")
-        for layout_id in stored_layouts(session, rule_days, days):
-            for block in read_parts(session, rule_days, days, layout_id, [0, 1]):
-                ends_s, seconds = (unpack_floats(part, block.n)[0] for part in block.parts)
-                touch = (ends_s > start.timestamp()) & (ends_s - seconds < end.timestamp())
-                spans = found.setdefault((block.host_id, block.service_id), set())
-                spans.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
+        for block in read_blocks(session, rule_days, days, ()):
+            ends_s, seconds, *_ = unpack_day(block)
+            touch = (ends_s > start.timestamp()) & (ends_s - seconds < end.timestamp())
+            spans = found.setdefault((block.host_id, block.service_id), set())
+            spans.update(zip((ends_s - seconds)[touch].tolist(), ends_s[touch].tolist(), strict=True))
     return {subject: sorted(spans, key=lambda span: span[1]) for subject, spans in found.items()}
 
 
@@ -152,104 +142,39 @@ def _read_floats(session: ReadSession, columns: Sequence[str], rest: str) -> Flo
     return np.stack([np.frombuffer(field or b"", ">f8").astype(np.float64) for field in row])
 
 
-def _read_day(session: ReadSession, host_id: int, day: datetime, end: datetime) -> dict[tuple[int, int], InputRows]:
-    """All stored rows of a host's day (start, end], by service and layout, in order of time."""
-    found = session.execute(
-        text(
-            "SELECT DISTINCT service_id, layout_id FROM rule_inputs WHERE host_id = :host AND ts > :day AND ts <= :end"
-        ),
-        {"host": host_id, "day": day, "end": end},
-    ).all()
-    layouts = read_layouts(session, {row.layout_id for row in found})
-    days = {}
+def _take(transaction: WriteTransaction, host_id: int, day: datetime) -> list[InputRows]:
+    """By service and layout, in order of time. They stay for a while: what is evaluated now reads rows."""
+    where = f"host_id = {int(host_id)} AND ts > '{day.isoformat()}' AND ts <= '{(day + _DAY).isoformat()}'"
+    query = f"SELECT DISTINCT service_id, layout_id FROM rule_inputs WHERE {where} ORDER BY 1, 2"  # noqa: S608
+    found = transaction.execute(text(query)).all()
+    layouts = read_layouts(transaction, {layout_id for _, layout_id in found})
+    days = []
     for service_id, layout_id in found:
         names = layouts[layout_id]
         rest = (
-            f"FROM (SELECT * FROM rule_inputs WHERE host_id = {int(host_id)} AND service_id = {int(service_id)}"  # noqa: S608
-            f" AND layout_id = {int(layout_id)} AND ts > '{day.isoformat()}' AND ts <= '{end.isoformat()}'"
-            " ORDER BY ts) AS r"
+            f"FROM (SELECT * FROM rule_inputs WHERE {where} AND service_id = {int(service_id)}"  # noqa: S608
+            f" AND layout_id = {int(layout_id)} ORDER BY ts) AS r"
         )
-        table = _read_floats(session, [*_SPAN, *(f"vals[{place + 1}]" for place in range(len(names)))], rest)
-        subject = np.full(table.shape[1], host_id), np.full(table.shape[1], service_id)
-        days[service_id, layout_id] = InputRows(
-            *subject, table[0], table[1], table[2], names, np.ascontiguousarray(table[_HEADS:].T)
-        )
+        columns = [*_SPAN, *(f"vals[{place + 1}]" for place in range(len(names)))]
+        days.append(_rows_of(host_id, service_id, names, list(_read_floats(transaction, columns, rest))))
     return days
 
 
-def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
-    """Pack closed days: what is packed already, and the rows that came since."""
-    for day in days:
-        end = day + timedelta(days=1)
-        parts = unpack_days(read_packed_days(transaction, day, end, None, host_ids=[host_id], services=None))
-        for key, rows in _read_day(transaction, host_id, day, end).items():
-            parts[key] = _join_rows(parts[key], rows) if key in parts else rows
-        packed = [(service_id, rows) for (service_id, _), rows in sorted(parts.items())]
-        replace_packed_day(transaction, host_id, day, packed)
+def _rows_of(host_id: int, service_id: int, names: tuple[str, ...], columns: Sequence[Floats]) -> InputRows:
+    """Rows of one subject: ends, lengths, lags, then a column for each name."""
+    ends_s, seconds, lags_s, *values = columns
+    n = len(ends_s)
+    matrix = np.stack(values, axis=1) if values else np.zeros((n, 0))
+    return InputRows(np.full(n, host_id), np.full(n, service_id), ends_s, seconds, lags_s, names, matrix)
 
 
-def replace_packed_day(
-    transaction: WriteTransaction, host_id: int, day: datetime, parts: Iterable[tuple[int, InputRows]]
-) -> None:
-    """Store a host's day, packed, in place of what was there; `parts` are (service, rows)."""
-    blocks = []
-    for service_id, rows in parts:
-        columns = [rows.ends_s, rows.seconds, rows.lags_s, *rows.values.T]
-        packed = tuple(pack_floats(column[None]) for column in columns)
-        layout = ensure_layout(transaction, rows.names)
-        blocks.append(Block(host_id, service_id, start_seconds(day), layout, len(rows.ends_s), packed))
-    replace_blocks(transaction, rule_days, host_id, [day], blocks)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedDay:
-    """A packed day of one subject: ends, lengths, lags and then the picked names, still packed."""
-
-    block: Block
-    names: tuple[str, ...]
-
-
-def unpack_day(day: PackedDay) -> tuple[Floats, Floats, Floats, list[Floats]]:
-    """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
-    ends_s, seconds, lags_s, *values = (unpack_floats(part, day.block.n)[0] for part in day.block.parts)
-    return ends_s, seconds, lags_s, values
-
-
-def read_packed_days(
-    session: ReadSession,
-    first_day: datetime,
-    end: datetime,
-    names: Iterable[str] | None,
-    *,
-    services: bool | None = False,
-    host_ids: Sequence[int],
-) -> list[PackedDay]:
-    """Packed days from `first_day` on that begin before `end`: the server sends the parts of `names` alone.
-
-    `names` None = all; `services` None = of hosts and of services on them.
-    """
-    wanted = None if names is None else set(names)
-    days = Days(first_day, end, host_ids, "any" if services is None else "each" if services else 0)
-    layouts = read_layouts(session, stored_layouts(session, rule_days, days))
-    found = []
-    for layout_id, held in sorted(layouts.items()):
-        places = [place for place, name in enumerate(held) if wanted is None or name in wanted]
-        picked = tuple(held[place] for place in places)
-        at = [*range(_HEADS), *(_HEADS + place for place in places)]
-        found += [PackedDay(block, picked) for block in read_parts(session, rule_days, days, layout_id, at)]
-    return found
-
-
-def unpack_days(days: Iterable[PackedDay]) -> dict[tuple[int, int], InputRows]:
-    """The rows of packed days of one host and day, by service and layout."""
-    found = {}
-    for day in days:
-        block = day.block
-        ends_s, seconds, lags_s, values = unpack_day(day)
-        subject = np.full(block.n, block.host_id), np.full(block.n, block.service_id)
-        matrix = np.stack(values, axis=1) if values else np.zeros((block.n, 0))
-        found[block.service_id, block.layout_id] = InputRows(*subject, ends_s, seconds, lags_s, day.names, matrix)
-    return found
+def _join(packed: Sequence[InputRows], rows: Sequence[InputRows]) -> Iterable[InputRows]:
+    """By service and names, in order of time, each end once; what is packed was judged by, and stays."""
+    parts = {(int(part.service_ids[0]), part.names): part for part in packed}
+    for part in rows:
+        key = int(part.service_ids[0]), part.names
+        parts[key] = _join_rows(parts[key], part) if key in parts else part
+    return [part for _, part in sorted(parts.items(), key=lambda one: one[0])]
 
 
 def _join_rows(one: InputRows, other: InputRows) -> InputRows:
@@ -261,3 +186,35 @@ def _join_rows(one: InputRows, other: InputRows) -> InputRows:
         for name in ("host_ids", "service_ids", "ends_s", "seconds", "lags_s", "values")
     }
     return InputRows(names=one.names, **parts)
+
+
+def _pack(rows: InputRows) -> Contents:
+    columns = [rows.ends_s, rows.seconds, rows.lags_s, *rows.values.T]
+    parts = tuple(pack_floats(column[None]) for column in columns)
+    return int(rows.service_ids[0]), len(rows.ends_s), rows.names, parts
+
+
+def unpack_day(block: Block) -> list[Floats]:
+    """Ends in seconds, lengths, lags, and the values of each name; not to be written to."""
+    return [unpack_floats(part, block.n)[0] for part in block.parts]
+
+
+def unpack_rows(block: Block) -> InputRows:
+    """The rows of a packed day."""
+    return _rows_of(block.host_id, block.service_id, block.names, unpack_day(block))
+
+
+RULES = Packing(rule_days, _take, _join, _pack, unpack_rows)
+
+
+def read_packed_days(
+    session: ReadSession,
+    first_day: datetime,
+    end: datetime,
+    names: Iterable[str],
+    *,
+    services: bool = False,
+    host_ids: Sequence[int],
+) -> list[Block]:
+    """Packed days from `first_day` on that begin before `end`, of hosts or of services on them."""
+    return read_blocks(session, rule_days, Days(first_day, end, host_ids, "each" if services else 0), tuple(names))

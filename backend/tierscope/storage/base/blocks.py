@@ -1,31 +1,37 @@
-"""Blocks as stored: one row for each host, service, day and layout. Their parts: domain/base/blocks.py.
+"""Blocks: rows of closed time, packed. One for each kind, host, service, stretch of time and set of names.
 
-A table of blocks has the columns of `tables.time.blocks_table`. A read names the parts that it needs, and the server
-cuts them out of the body, so that one column of a thousand days is not sent with all others.
+A read names what it needs, and the server cuts those parts out of the body, so that one column of a thousand days is
+not sent with all others. Parts: domain/base/blocks.py.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
-from sqlalchemy import Table, text
+from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.core.errors import Unavailable
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import EPOCH, copy_out, parse_int, parse_small_array
+from tierscope.storage.base.layouts import ensure_layout, read_layouts
 from tierscope.storage.base.partitions import ensure_partitions
-from tierscope.storage.tables import TIME_TABLES
+from tierscope.storage.tables import TIME_TABLES, BlockKind
 
 Rows = TypeVar("Rows")
 Packed = TypeVar("Packed")
+Names = Sequence[str] | Callable[[str], object] | None
+Contents = tuple[int, int, tuple[str, ...], tuple[bytes, ...]]
+"""Of a block: its service, number of rows, names and parts."""
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
-_HEADS = ("host_id", "service_id", "extract(epoch FROM ts)::bigint", "layout_id", "n::bigint")
+_HEADS = ("host_id", "extract(epoch FROM ts)::bigint", "service_id", "n::bigint")
 _JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
 _JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
+_NO_NAMES = 0
+"""Not an id of `layouts`: all parts are those of the kind."""
 _TRIES = 10
 _INDEX_BYTES = 48
 """Of a block's place in the index, about."""
@@ -33,14 +39,14 @@ _INDEX_BYTES = 48
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """n rows of a host, or of a service on it, in one day. `parts` are those that were read."""
+    """n rows of a host, or of a service on it, in one stretch. `parts`: what was read, heads and then `names`."""
 
     host_id: int
-    service_id: int
     start_s: int
-    """The day's start, in seconds of the Unix epoch."""
-    layout_id: int
+    """The stretch's start, in seconds of the Unix epoch."""
+    service_id: int
     n: int
+    names: tuple[str, ...]
     parts: tuple[bytes, ...]
 
 
@@ -67,56 +73,77 @@ class Days:
         return " AND ".join(said)
 
 
+@dataclass(frozen=True, slots=True)
+class Packing(Generic[Rows]):
+    """How the rows of a host become blocks of one kind, once their stretch of time has closed."""
+
+    kind: BlockKind
+    take: Callable[[WriteTransaction, int, datetime], Sequence[Rows]]
+    """The rows of the stretch of a host that begins then; they leave, unless something else makes them."""
+    join: Callable[[Sequence[Rows], Sequence[Rows]], Iterable[Rows]]
+    """What is packed already with the rows, which count: as many parts as there are to be blocks."""
+    pack: Callable[[Rows], Contents]
+    unpack: Callable[[Block], Rows]
+
+    def close(self, transaction: WriteTransaction, host_id: int, starts: Sequence[datetime]) -> None:
+        """Pack closed stretches of a host: what is packed of them, and the rows that came since."""
+        for start in starts:
+            if rows := self.take(transaction, host_id, start):
+                days = Days(start, start + self.kind.width, [host_id], "any")
+                packed = [self.unpack(block) for block in read_blocks(transaction, self.kind, days)]
+                self.store(transaction, host_id, start, self.join(packed, rows))
+
+    def store(self, transaction: WriteTransaction, host_id: int, start: datetime, parts: Iterable[Rows]) -> None:
+        """Store a stretch of a host, packed, in place of what was there."""
+        blocks = [Block(host_id, start_seconds(start), *self.pack(part)) for part in parts]
+        replace_blocks(transaction, self.kind, host_id, [start], blocks)
+
+
 def replace_blocks(
-    transaction: WriteTransaction, table: Table, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
+    transaction: WriteTransaction, kind: BlockKind, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
 ) -> None:
-    """Store the blocks of a host's days, in place of all that were there."""
-    statement = text(f"DELETE FROM {table.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
-    ensure_days(transaction, table, min(starts), max(starts))
+    """Store the blocks of a host's stretches, in place of all that were there."""
+    statement = text(f"DELETE FROM {kind.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
+    ensure_days(transaction, kind.name, min(starts), max(starts))
     transaction.execute(statement, {"host": host_id, "starts": list(starts)})
     rows = []
     for block in blocks:
+        layout_id = ensure_layout(transaction, block.names) if block.names else _NO_NAMES
         offsets = np.cumsum([0, *map(len, block.parts)], dtype=np.int64)
         fields = [copy.int8(block.host_id), copy.int8(block.service_id), copy.instant(block.start_s * 10**9)]
-        fields += [copy.int8(block.layout_id), copy.int4(block.n), copy.int4_array(offsets)]
+        fields += [copy.int8(layout_id), copy.int4(block.n), copy.int4_array(offsets)]
         rows.append(copy.row([*fields, copy.blob(b"".join(block.parts))]))
     if rows:
-        copy.copy_rows(transaction, table.name, _COLUMNS, rows)
+        copy.copy_rows(transaction, kind.name, _COLUMNS, rows)
 
 
-def ensure_days(transaction: WriteTransaction, table: Table, first: datetime, last: datetime) -> None:
+def ensure_days(transaction: WriteTransaction, table: str, first: datetime, last: datetime) -> None:
     """Make the partitions of days of a time table where one is missing: days may be older than the usual ones."""
-    ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.table is table])
+    ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.table.name == table])
 
 
-def stored_bytes(session: ReadSession, table: Table, host_ids: Sequence[int]) -> int:
+def stored_bytes(session: ReadSession, kind: BlockKind, host_ids: Sequence[int]) -> int:
     """Bytes of the blocks of hosts: bodies, rows with their directories, and places in the index."""
     statement = text(
         f"SELECT coalesce(sum(octet_length(body) + pg_column_size(t.*) + {_INDEX_BYTES}), 0)::bigint"  # noqa: S608
-        f" FROM (SELECT host_id, service_id, ts, layout_id, n, offsets, body FROM {table.name}"
+        f" FROM (SELECT host_id, service_id, ts, layout_id, n, offsets, body FROM {kind.name}"
         " WHERE host_id = ANY(:hosts)) AS b, LATERAL (SELECT host_id, service_id, ts, layout_id, n, offsets) AS t"
     )
     return int(session.execute(statement, {"hosts": list(host_ids)}).scalar_one())
 
 
-def stored_layouts(session: ReadSession, table: Table, days: Days) -> list[int]:
-    """The layouts of blocks, in order."""
-    found = session.execute(text(f"SELECT DISTINCT layout_id FROM {table.name} WHERE {days.condition()}"))  # noqa: S608
-    return sorted(int(layout) for layout in found.scalars())
-
-
-def stored_days(session: ReadSession, table: Table, days: Days) -> dict[datetime, tuple[int, int]]:
-    """The starts of days with blocks, each with what tells them from those of another moment."""
+def stored_days(session: ReadSession, kind: BlockKind, days: Days) -> dict[datetime, tuple[int, int]]:
+    """The starts of stretches with blocks, each with what tells them from those of another moment."""
     query = (
         "SELECT ts, count(*), bit_xor(hashint8(host_id)::bigint * 31 + hashint8(service_id) + n)"  # noqa: S608
-        f" FROM {table.name} WHERE {days.condition()} GROUP BY ts ORDER BY ts"
+        f" FROM {kind.name} WHERE {days.condition()} GROUP BY ts ORDER BY ts"
     )
     return {row[0]: (int(row[1]), int(row[2])) for row in session.execute(text(query))}
 
 
 def read_beside(
     session: ReadSession,
-    table: Table,
+    kind: BlockKind,
     days: Days,
     read_rows: Callable[[], Rows],
     read_packed: Callable[[], list[Packed]],
@@ -127,31 +154,46 @@ def read_beside(
         Unavailable: days are packed faster than they can be read.
     """
     for _ in range(_TRIES):
-        before = stored_days(session, table, days)
+        before = stored_days(session, kind, days)
         packed = read_packed() if before else []
         rows = read_rows()
-        if stored_days(session, table, days) == before:
+        if stored_days(session, kind, days) == before:
             return rows, packed
     raise Unavailable("days are being packed right now", retry_after_seconds=1)
 
 
-def read_blocks(session: ReadSession, table: Table, days: Days) -> list[Block]:
-    """Blocks with all of their parts, by host, service and time."""
-    query = (
-        f"SELECT {', '.join(_HEADS)}, offsets, body FROM {table.name} WHERE {days.condition()}"  # noqa: S608
-        " ORDER BY host_id, service_id, ts, layout_id"
-    )
+def read_blocks(session: ReadSession, kind: BlockKind, days: Days, names: Names = None) -> list[Block]:
+    """Blocks by host, service and time: with all their parts, or with their heads and those of these names.
+
+    Names are given, or are those for which `names` answers something; each block tells which of them it has, in its
+    own order.
+    """
+    where = f"FROM {kind.name} WHERE {days.condition()}"
     blocks = []
-    for *heads, offsets, body in copy_out(session, query):
-        host, service, start, layout, n = (parse_int(head) or 0 for head in heads)
-        ends = parse_small_array(offsets)
-        parts = tuple((body or b"")[at:end] for at, end in pairwise(ends))
-        blocks.append(Block(host, service, start, layout, n, parts))
-    return blocks
+    if names is None:
+        heads = f"{', '.join(_HEADS)}, layout_id, offsets, body"
+        stored = list(copy_out(session, f"SELECT {heads} {where} ORDER BY host_id, service_id, ts, layout_id"))
+        layouts = _names_of(session, {parse_int(row[4]) or 0 for row in stored})
+        for *numbers, offsets, body in stored:
+            host, start, service, n, layout_id = (parse_int(number) or 0 for number in numbers)
+            parts = tuple((body or b"")[at:end] for at, end in pairwise(parse_small_array(offsets)))
+            blocks.append(Block(host, start, service, n, layouts[layout_id], parts))
+        return blocks
+    found = session.execute(text(f"SELECT DISTINCT layout_id {where}")).scalars()
+    wanted = names if callable(names) else frozenset(names).__contains__
+    for layout_id, held in sorted(_names_of(session, set(map(int, found))).items()):
+        places = [place for place, name in enumerate(held) if wanted(name)]
+        at = [*range(kind.heads), *(kind.heads + place for place in places)]
+        blocks += _read_parts(session, f"{where} AND layout_id = {layout_id}", at, tuple(held[i] for i in places))
+    return sorted(blocks, key=lambda block: (block.host_id, block.service_id, block.start_s))
 
 
-def read_parts(session: ReadSession, table: Table, days: Days, layout_id: int, places: Sequence[int]) -> list[Block]:
-    """Blocks of one layout by host, service and time, with the parts at these places alone, in the order given.
+def _names_of(session: ReadSession, layout_ids: set[int]) -> dict[int, tuple[str, ...]]:
+    return dict.fromkeys(layout_ids & {_NO_NAMES}, ()) | read_layouts(session, layout_ids - {_NO_NAMES})
+
+
+def _read_parts(session: ReadSession, where: str, places: Sequence[int], names: tuple[str, ...]) -> list[Block]:
+    """Blocks of one layout with the parts at these places alone, in the order given.
 
     The server joins what it cuts out by part, so that one row is sent for all blocks.
     """
@@ -160,10 +202,7 @@ def read_parts(session: ReadSession, table: Table, days: Days, layout_id: int, p
         length = f"offsets[{place + 2}] - offsets[{place + 1}]"
         joined.append(_JOIN_NUMBERS.format(f"({length})::bigint"))
         joined.append(_JOIN_BYTES.format(f"substring(body FROM offsets[{place + 1}] + 1 FOR {length})"))
-    query = (
-        f"SELECT {', '.join(joined)} FROM (SELECT * FROM {table.name} WHERE {days.condition()}"  # noqa: S608
-        f" AND layout_id = {int(layout_id)} ORDER BY host_id, service_id, ts) AS d"
-    )
+    query = f"SELECT {', '.join(joined)} FROM (SELECT * {where} ORDER BY host_id, service_id, ts) AS d"  # noqa: S608
     fields = next(copy_out(session, query))
     heads = [np.frombuffer(field or b"", ">i8").tolist() for field in fields[: len(_HEADS)]]
     columns = []
@@ -172,11 +211,11 @@ def read_parts(session: ReadSession, table: Table, days: Days, layout_id: int, p
         columns.append([(body or b"")[start:end] for start, end in pairwise(ends)])
     parts = zip(*columns, strict=True) if columns else [()] * len(heads[0])
     return [
-        Block(host, service, start, layout, n, cut)
-        for (host, service, start, layout, n), cut in zip(zip(*heads, strict=True), parts, strict=True)
+        Block(host, start, service, n, names, cut)
+        for (host, start, service, n), cut in zip(zip(*heads, strict=True), parts, strict=True)
     ]
 
 
-def start_seconds(day: datetime) -> int:
-    """The start of a day as a block has it."""
-    return round((day - EPOCH).total_seconds())
+def start_seconds(start: datetime) -> int:
+    """The start of a stretch as a block has it."""
+    return round((start - EPOCH).total_seconds())

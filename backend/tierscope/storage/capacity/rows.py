@@ -18,9 +18,9 @@ from tierscope.domain.counters.rollups import Rollup
 from tierscope.domain.fleet.hosts_away import NONE_AWAY, HostsAway
 from tierscope.storage.base.binary import copy_out, parse_float8_array, parse_int, parse_us
 from tierscope.storage.base.facts import find_fact, store_fact
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.partitions import ensure_partitions
-from tierscope.storage.counters.rollup_blocks import read_rollup_blocks
-from tierscope.storage.counters.schemas import read_layouts
+from tierscope.storage.counters.rollups import read_rollup_blocks
 from tierscope.storage.tables import TIME_TABLES, capacity_days, capacity_forecasts, capacity_groups
 
 Floats = npt.NDArray[np.float64]

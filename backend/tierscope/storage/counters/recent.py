@@ -9,9 +9,9 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession
 from tierscope.domain.counters.packing import NO_BOOTTIME, Block, join_blocks
 from tierscope.storage.base.binary import to_us
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.counters.rows import hosts_packed_since, read_keys
-from tierscope.storage.counters.schemas import read_layouts
 
 _Sample = tuple[datetime, int, int, list[int | None]]
 """When, on which boot, with which flags, and the values that are wanted."""

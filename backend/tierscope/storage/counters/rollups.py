@@ -1,17 +1,42 @@
-"""Rolled-up counters as stored: metrics_10m, metrics_1h and metrics_1d, and the blocks that their rows move into."""
+"""Rolled-up counters as stored: rows of metrics_10m, metrics_1h and metrics_1d, and the blocks that they move into.
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+A block's first part is when its buckets start, in seconds after its own start; then each key has a part with first,
+last, min, max, sum and n of its buckets, n missing where it is 0. Rows that were rolled up anew since stand beside a
+block until it is packed again, and count instead of what it says of their buckets.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from tierscope.core.database import ReadSession, WriteTransaction
+from tierscope.domain.base.blocks import pack_floats, pack_ints, unpack_floats, unpack_ints
+from tierscope.domain.base.buckets import floor_to
 from tierscope.domain.counters.rollups import STATISTICS, Rollup, widen
 from tierscope.storage.base import copy
-from tierscope.storage.base.binary import copy_out, from_us, parse_float8_array, parse_int, parse_small_array, parse_us
+from tierscope.storage.base.binary import (
+    copy_out,
+    from_us,
+    parse_float8_array,
+    parse_int,
+    parse_small_array,
+    parse_us,
+    to_us,
+)
+from tierscope.storage.base.blocks import Block, Contents, Days, Packing, read_blocks
 from tierscope.storage.base.bucket_rows import delete_blocks
-from tierscope.storage.counters.rollup_blocks import BLOCKS, MetricsTable, read_rollup_blocks, replace_rollup_block
-from tierscope.storage.counters.schemas import ensure_layout, read_layouts
+from tierscope.storage.base.layouts import ensure_layout, read_layouts
+from tierscope.storage.tables import BlockKind, metrics_1d_months, metrics_1h_days, metrics_10m_days
+
+MetricsTable = Literal["metrics_10m", "metrics_1h", "metrics_1d"]
+BLOCKS: Mapping[MetricsTable, BlockKind] = {
+    "metrics_10m": metrics_10m_days,
+    "metrics_1h": metrics_1h_days,
+    "metrics_1d": metrics_1d_months,
+}
 
 _COLUMNS = ("host_id", "ts", "keys_layout_id", *STATISTICS, "n")
 _READ = ", ".join(_COLUMNS[1:])
@@ -50,30 +75,61 @@ def read_metrics(
     return widen([*packed, *rows])
 
 
-def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
-    """Move metrics of ten minutes and of an hour of closed days into blocks."""
-    for day in days:
-        pack_rollups(transaction, "metrics_10m", host_id, day)
-        pack_rollups(transaction, "metrics_1h", host_id, day)
+def read_rollup_blocks(
+    session: ReadSession,
+    table: MetricsTable,
+    host_ids: Sequence[int],
+    starts: tuple[datetime, datetime],
+    keys: Sequence[str] | Callable[[str], object] | None,
+) -> list[tuple[int, Rollup]]:
+    """What is packed of hosts' buckets that start in [starts[0], starts[1]), a rollup for each block that has some.
 
-
-def pack_months(transaction: WriteTransaction, host_id: int, starts: Sequence[datetime]) -> None:
-    """The same with metrics of whole days, thirty in a block."""
-    for start in starts:
-        pack_rollups(transaction, "metrics_1d", host_id, start)
-
-
-def pack_rollups(transaction: WriteTransaction, table: MetricsTable, host_id: int, start: datetime) -> None:
-    """Move the rows of a stretch that has closed into its block, over what is packed of it already.
-
-    Rows that another process commits meanwhile stay rows, and are packed the next time.
+    Of all keys, of those of `keys` that a block has, or of those for which `keys` answers something; a block with none
+    of them is left out.
     """
-    stretch = (start, start + BLOCKS[table].width)
-    query = f"DELETE FROM {table} WHERE {_between(host_id, stretch)} RETURNING {_READ}"  # noqa: S608 - as above
-    rows = _read_rows(transaction, query, None)
-    if rows:
-        packed = [rollup for _, rollup in read_rollup_blocks(transaction, table, [host_id], stretch, None)]
-        replace_rollup_block(transaction, table, host_id, start, widen([*packed, *rows]))
+    low, high = to_us(starts[0]), to_us(starts[1])
+    days = Days(floor_to(starts[0], BLOCKS[table].width), starts[1], host_ids)
+    found = []
+    for block in read_blocks(session, BLOCKS[table], days, keys):
+        rollup = _unpack(block)
+        inside = (rollup.starts_us >= low) & (rollup.starts_us < high)
+        if rollup.keys and inside.any():
+            found.append((block.host_id, rollup if inside.all() else rollup.rows(inside)))
+    return found
+
+
+def _unpack(block: Block) -> Rollup:
+    offsets, *parts = block.parts
+    starts_us = (unpack_ints(offsets, block.n)[0][0] + block.start_s) * 1_000_000
+    columns = np.zeros((len(STATISTICS) + 1, block.n, len(parts)))
+    for key, part in enumerate(parts):
+        columns[:, :, key] = unpack_floats(part, block.n)
+    statistics = dict(zip(STATISTICS, columns, strict=False))
+    return Rollup(starts_us=starts_us, keys=block.names, n=np.nan_to_num(columns[-1]).astype(np.int64), **statistics)
+
+
+def _pack(width_s: int, rollup: Rollup) -> Contents:
+    n = np.where(rollup.n > 0, rollup.n.astype(np.float64), np.nan)
+    columns = np.stack([*(getattr(rollup, name) for name in STATISTICS), n])
+    offsets_s = rollup.starts_us // 1_000_000 % width_s
+    parts = (pack_ints(offsets_s[None]), *(pack_floats(columns[:, :, key]) for key in range(len(rollup.keys))))
+    return 0, len(rollup), rollup.keys, parts
+
+
+def _join(packed: Sequence[Rollup], rows: Sequence[Rollup]) -> Iterable[Rollup]:
+    yield widen([*packed, *rows])
+
+
+def _take(table: MetricsTable, transaction: WriteTransaction, host_id: int, start: datetime) -> list[Rollup]:
+    # Rows that another process commits meanwhile stay rows, and are packed the next time.
+    where = _between(host_id, (start, start + BLOCKS[table].width))
+    return _read_rows(transaction, f"DELETE FROM {table} WHERE {where} RETURNING {_READ}", None)  # noqa: S608
+
+
+ROLLUPS = {
+    table: Packing(kind, partial(_take, table), _join, partial(_pack, kind.width // timedelta(seconds=1)), _unpack)
+    for table, kind in BLOCKS.items()
+}
 
 
 def _between(host_id: int, starts: tuple[datetime, datetime]) -> str:

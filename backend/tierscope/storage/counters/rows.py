@@ -25,8 +25,8 @@ from tierscope.domain.counters.packing import (
 )
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import MISSING, copy_out, from_us, parse_int, parse_int8_array, parse_us, to_us
+from tierscope.storage.base.layouts import ensure_layout, read_layouts
 from tierscope.storage.base.live_rows import live_from
-from tierscope.storage.counters.schemas import ensure_layout, read_layouts
 
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)

@@ -7,9 +7,10 @@ it have one for each process group and page kind in it. Bytes by length of gap a
 the texts that `group` points into.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +31,7 @@ from tierscope.storage.base.binary import (
     parse_us,
     to_us,
 )
-from tierscope.storage.base.blocks import (
-    Block,
-    Days,
-    read_blocks,
-    replace_blocks,
-    start_seconds,
-)
+from tierscope.storage.base.blocks import Block, Contents, Days, Packing, read_blocks
 from tierscope.storage.tables import gap_days
 
 Ints = npt.NDArray[np.int64]
@@ -55,8 +50,6 @@ PARTS = (
     "open_bytes",
     "censored_bytes",
 )
-_PARTS_LAYOUT = 0
-"""Not an id of `layouts`: the parts are always these."""
 _COLUMNS = (
     "host_id, ts, backend, granularity, interval_ns, intervals, kinds, closed_bytes, freed_bytes, open_bytes, "
     "censored_bytes, groups, service_id"
@@ -104,7 +97,8 @@ def read_gaps(
     rows = [_of_row(row) for row in copy_out(session, query)]
     if start >= utc_now() - GAP_DAYS.wait:
         return _once(rows)
-    packed = _read_days(session, Days(day_of(start), end, host_ids, service_id))
+    days = Days(day_of(start), end, host_ids, service_id)
+    packed = chain.from_iterable(_unpack(block) for block in read_blocks(session, gap_days, days))
     inside = [block for block in packed if to_us(start) < block.end_us <= to_us(end)]
     return _once(sorted([*inside, *rows], key=lambda block: (block.host_id, block.end_us)))
 
@@ -137,26 +131,24 @@ def _of_row(row: Sequence[bytes | None]) -> GapBlock:
     )
 
 
-def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
-    """Pack a host's closed days: what is packed already, and the rows that came since, which are deleted."""
-    for day in days:
-        # Deleted and read in one statement: rows that come meanwhile stay, with a mark of their own.
-        query = (
-            f"DELETE FROM gaps WHERE host_id = {int(host_id)} AND ts > '{day.isoformat()}'"  # noqa: S608
-            f" AND ts <= '{(day + _DAY).isoformat()}' RETURNING {_COLUMNS}"
-        )
-        rows = [_of_row(row) for row in copy_out(transaction, query)]
-        if not rows:
-            continue
-        before = _read_days(transaction, Days(day, day + _DAY, [host_id], "any"))
-        by_service: dict[int, list[GapBlock]] = {}
-        for block in sorted([*before, *rows], key=lambda block: block.end_us):
-            by_service.setdefault(block.service_id, []).append(block)
-        packed = [_pack(_once(blocks), day) for _, blocks in sorted(by_service.items())]
-        replace_blocks(transaction, gap_days, host_id, [day], packed)
+def _take(transaction: WriteTransaction, host_id: int, day: datetime) -> list[list[GapBlock]]:
+    # Deleted and read in one statement: rows that come meanwhile stay, with a mark of their own.
+    query = (
+        f"DELETE FROM gaps WHERE host_id = {int(host_id)} AND ts > '{day.isoformat()}'"  # noqa: S608
+        f" AND ts <= '{(day + _DAY).isoformat()}' RETURNING {_COLUMNS}"
+    )
+    rows = [_of_row(row) for row in copy_out(transaction, query)]
+    return [rows] if rows else []
 
 
-def _pack(blocks: Sequence[GapBlock], day: datetime) -> Block:
+def _join(packed: Sequence[Sequence[GapBlock]], rows: Sequence[Sequence[GapBlock]]) -> list[list[GapBlock]]:
+    by_service: dict[int, list[GapBlock]] = {}
+    for block in sorted(chain(*packed, *rows), key=lambda block: block.end_us):
+        by_service.setdefault(block.service_id, []).append(block)
+    return [_once(blocks) for _, blocks in sorted(by_service.items())]
+
+
+def _pack(blocks: Sequence[GapBlock]) -> Contents:
     words = sorted({group for block in blocks for group in block.groups})
     place = {word: at for at, word in enumerate(words)}
     told = np.repeat([block.tells_censored for block in blocks], [len(block.groups) for block in blocks])
@@ -183,15 +175,10 @@ def _pack(blocks: Sequence[GapBlock], day: datetime) -> Block:
         lengths("open"),
         lengths("censored", told),
     )
-    return Block(blocks[0].host_id, blocks[0].service_id, start_seconds(day), _PARTS_LAYOUT, len(blocks), parts)
+    return blocks[0].service_id, len(blocks), (), parts
 
 
-def _read_days(session: ReadSession, days: Days) -> Iterator[GapBlock]:
-    for block in read_blocks(session, gap_days, days):
-        yield from _unpack(block)
-
-
-def _unpack(block: Block) -> Iterator[GapBlock]:
+def _unpack(block: Block) -> list[GapBlock]:
     part = dict(zip(PARTS, block.parts, strict=True))
     heads = [unpack_ints(part[name], block.n)[0][0].tolist() for name in PARTS[:6]]
     ends = np.cumsum([0, *heads[5]]).tolist()
@@ -199,19 +186,26 @@ def _unpack(block: Block) -> Iterator[GapBlock]:
     group, kind = (unpack_ints(part[name], ends[-1])[0][0].tolist() for name in ("group", "kind"))
     closed, freed, open_ = (unpack_ints(part[name], ends[-1])[0].T for name in PARTS[9:12])
     censored, told = unpack_ints(part["censored_bytes"], ends[-1])
+    found = []
     for row, (end_us, backend, granularity, interval_ns, intervals, _) in enumerate(zip(*heads, strict=True)):
         of = slice(ends[row], ends[row + 1])
-        yield GapBlock(
-            host_id=block.host_id,
-            service_id=block.service_id,
-            end_us=end_us,
-            method=Method(backend, granularity, interval_ns),
-            intervals=intervals,
-            groups=tuple(words[at] for at in group[of]),
-            kinds=tuple(KINDS[at] for at in kind[of]),
-            closed=closed[of],
-            freed=freed[of],
-            open=open_[of],
-            censored=censored.T[of],
-            tells_censored=bool(told.T[of].all()),
+        found.append(
+            GapBlock(
+                host_id=block.host_id,
+                service_id=block.service_id,
+                end_us=end_us,
+                method=Method(backend, granularity, interval_ns),
+                intervals=intervals,
+                groups=tuple(words[at] for at in group[of]),
+                kinds=tuple(KINDS[at] for at in kind[of]),
+                closed=closed[of],
+                freed=freed[of],
+                open=open_[of],
+                censored=censored.T[of],
+                tells_censored=bool(told.T[of].all()),
+            )
         )
+    return found
+
+
+GAPS = Packing(gap_days, _take, _join, _pack, _unpack)

@@ -16,10 +16,9 @@ from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
 from tierscope.domain.fleet.host_facts import HostState
 from tierscope.domain.ledger.words import Word
-from tierscope.storage.base.blocks import Days, read_parts, stored_layouts
+from tierscope.storage.base.blocks import Days, read_blocks
 from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import IN_SERVICE
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.reporting import STATE, VERDICT, Limits
 from tierscope.storage.tables import rule_days
 
@@ -179,8 +178,9 @@ _ROWS_AT = (
     " FROM rule_inputs i JOIN layouts l ON l.id = i.layout_id"
     " WHERE i.service_id = 0 AND i.host_id > 0 AND i.ts > :since AND i.ts <= :at) AS one GROUP BY host_id"
 )
-_HEADS = 3
-"""Parts of a day of rules before its names: ends, lengths, lags."""
+
+
+_TOLD = ("verdict", "psi_some_us")
 
 
 def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str, list[int] | list[float | None]]:
@@ -188,22 +188,23 @@ def _packed_at(session: ReadSession, at: datetime, span: timedelta) -> dict[str,
     days = Days(day_of(at - span), at, None)
     newest: dict[int, tuple[float, float]] = {}
     psi: dict[int, list[float]] = {}
-    for layout_id, names in read_layouts(session, stored_layouts(session, rule_days, days)).items():
-        places = [_HEADS + names.index(name) for name in ("verdict", "psi_some_us") if name in names]
-        if len(places) < len(("verdict", "psi_some_us")):
+    for block in read_blocks(session, rule_days, days, _TOLD):
+        if len(block.names) < len(_TOLD):
             continue
-        for block in read_parts(session, rule_days, days, layout_id, [0, 1, *places]):
-            ends_s, seconds, verdicts, psi_us = (unpack_floats(part, block.n)[0] for part in block.parts)
-            inside = (ends_s > (at - span).timestamp()) & (ends_s <= at.timestamp())
-            if not inside.any() or not block.host_id:
-                continue
-            last = int(np.flatnonzero(inside)[-1])
-            if block.host_id not in newest or newest[block.host_id][0] < ends_s[last]:
-                newest[block.host_id] = float(ends_s[last]), float(verdicts[last])
-            told = inside & ~np.isnan(psi_us)
-            sums = psi.setdefault(block.host_id, [0.0, 0.0])
-            sums[0] += float(psi_us[told].sum())
-            sums[1] += float(seconds[told].sum())
+        columns = dict(zip(("ends_s", "seconds", "lags_s", *block.names), block.parts, strict=True))
+        ends_s, seconds, verdicts, psi_us = (
+            unpack_floats(columns[name], block.n)[0] for name in ("ends_s", "seconds", *_TOLD)
+        )
+        inside = (ends_s > (at - span).timestamp()) & (ends_s <= at.timestamp())
+        if not inside.any() or not block.host_id:
+            continue
+        last = int(np.flatnonzero(inside)[-1])
+        if block.host_id not in newest or newest[block.host_id][0] < ends_s[last]:
+            newest[block.host_id] = float(ends_s[last]), float(verdicts[last])
+        told = inside & ~np.isnan(psi_us)
+        sums = psi.setdefault(block.host_id, [0.0, 0.0])
+        sums[0] += float(psi_us[told].sum())
+        sums[1] += float(seconds[told].sum())
     return {
         "hosts": list(newest),
         "verdicts": [None if np.isnan(verdict) else verdict for _, verdict in newest.values()],

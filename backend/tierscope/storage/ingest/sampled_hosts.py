@@ -17,9 +17,9 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.ingest.batch import ServiceKey
 from tierscope.domain.ingest.prometheus.containers import POD_RULE
 from tierscope.storage.base import copy
+from tierscope.storage.base.layouts import ensure_layout
 from tierscope.storage.base.numbering import copy_rows, numbering
 from tierscope.storage.counters.rows import remove_packed
-from tierscope.storage.counters.schemas import ensure_layout
 from tierscope.storage.fleet.agents import NewHost, insert_host
 from tierscope.storage.ingest.facts import admit_services
 from tierscope.storage.ingest.registry import NOTE_SECONDS, store_services

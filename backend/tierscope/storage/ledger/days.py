@@ -7,7 +7,7 @@ Parts of a block: ends in microseconds, lengths in seconds, cause and trust (nul
 layout names: those that any row of the day has.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -22,30 +22,27 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.base.blocks import pack_floats, pack_ints, unpack_floats, unpack_ints
 from tierscope.domain.base.buckets import day_of
 from tierscope.domain.base.jobs import TIER_MOVE_DAYS
-from tierscope.domain.ledger import COLUMN_KEYS
+from tierscope.domain.ledger import COLUMN_INDEX, COLUMN_KEYS
 from tierscope.storage.base import copy, dirty_buckets
 from tierscope.storage.base.binary import MISSING, Columns, copy_columns, copy_out, parse_int, to_us
 from tierscope.storage.base.blocks import (
     Block,
+    Contents,
     Days,
+    Packing,
     Rows,
     ensure_days,
     read_beside,
-    read_parts,
+    read_blocks,
     replace_blocks,
-    start_seconds,
     stored_days,
-    stored_layouts,
 )
-from tierscope.storage.counters.schemas import ensure_layout, read_layouts
-from tierscope.storage.tables import tier_move_days, tier_moves
+from tierscope.storage.tables import tier_move_days
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 _COLUMNS = ("host_id", "service_id", "ts", "dt_seconds", *COLUMN_KEYS, "trust_id", "cause")
-_HEADS = 4
-"""Parts before those of the columns."""
 _DAY = timedelta(days=1)
 _MARGIN = timedelta(hours=1)
 """Whoever changes rows may have begun so long before a worker packs them."""
@@ -70,16 +67,7 @@ class Moves:
 
     def rows(self, index: Bools | Ints | slice) -> "Moves":
         """Some of the rows."""
-        return Moves(
-            self.host_id,
-            self.service_id,
-            self.times_us[index],
-            self.seconds[index],
-            self.causes[index],
-            self.trust_ids[index],
-            self.values[index],
-            self.present[index],
-        )
+        return Moves(self.host_id, self.service_id, *(getattr(self, name)[index] for name in MOVES_ARRAYS))
 
     def between(self, start: datetime, end: datetime) -> "Moves":
         """The rows of (start, end]."""
@@ -211,66 +199,46 @@ def packed_spans(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tup
 
 def read_days(session: ReadSession, days: Days, keys: Sequence[str] = COLUMN_KEYS) -> list[Moves]:
     """Packed days by host, service and time, with `keys` of the columns in this order."""
-    layouts = read_layouts(session, stored_layouts(session, tier_move_days, days))
-    found = []
-    for layout_id, names in layouts.items():
-        held = [(place, key) for place, key in enumerate(keys) if key in names]
-        at = [*range(_HEADS), *(_HEADS + names.index(key) for _, key in held)]
-        places = [place for place, _ in held]
-        blocks = read_parts(session, tier_move_days, days, layout_id, at)
-        found += [_unpack(block, places, len(keys)) for block in blocks]
-    return sorted(found, key=lambda part: (part.host_id, part.service_id, part.times_us[0]))
+    places = {key: place for place, key in enumerate(keys)}
+    return [_unpack(block, places) for block in read_blocks(session, tier_move_days, days, keys)]
 
 
-def _unpack(block: Block, places: Sequence[int], width: int) -> Moves:
+def _unpack(block: Block, places: Mapping[str, int] = COLUMN_INDEX) -> Moves:
     ends, lengths, causes, trusts, *columns = block.parts
     n = block.n
-    values, present = np.zeros((n, width), np.int64), np.zeros((n, width), np.bool_)
-    for place, part in zip(places, columns, strict=True):
-        column, there = unpack_ints(part, n)
-        values[:, place], present[:, place] = column[0], there[0]
-    return Moves(
-        block.host_id,
-        block.service_id,
-        unpack_ints(ends, n)[0][0],
-        unpack_floats(lengths, n)[0],
-        unpack_ints(causes, n)[0][0],
-        unpack_ints(trusts, n)[0][0],
-        values,
-        present,
-    )
+    values, present = np.zeros((n, len(places)), np.int64), np.zeros((n, len(places)), np.bool_)
+    for name, part in zip(block.names, columns, strict=True):
+        if name in places:
+            column, there = unpack_ints(part, n)
+            values[:, places[name]], present[:, places[name]] = column[0], there[0]
+    times_us, cause_numbers, trust_ids = (unpack_ints(part, n)[0][0] for part in (ends, causes, trusts))
+    seconds = unpack_floats(lengths, n)[0]
+    return Moves(block.host_id, block.service_id, times_us, seconds, cause_numbers, trust_ids, values, present)
 
 
-def _pack(transaction: WriteTransaction, moves: Moves, day: datetime) -> Block:
+def _pack(moves: Moves) -> Contents:
     held = np.flatnonzero(moves.present.any(axis=0)).tolist()
-    parts = [
+    parts = (
         pack_ints(moves.times_us[None]),
         pack_floats(moves.seconds[None]),
         pack_ints(moves.causes[None], moves.causes[None] != 0),
         pack_ints(moves.trust_ids[None], moves.trust_ids[None] != 0),
         *(pack_ints(moves.values[None, :, place], moves.present[None, :, place]) for place in held),
-    ]
-    layout = ensure_layout(transaction, [COLUMN_KEYS[place] for place in held])
-    return Block(moves.host_id, moves.service_id, start_seconds(day), layout, len(moves.times_us), tuple(parts))
+    )
+    names = tuple(COLUMN_KEYS[place] for place in held)
+    return moves.service_id, len(moves.times_us), names, parts
 
 
-def pack_days(transaction: WriteTransaction, host_id: int, days: Sequence[datetime]) -> None:
-    """Pack the rows of a host's closed days, and delete them. Days without rows stay as they are."""
+def _take(transaction: WriteTransaction, host_id: int, day: datetime) -> list[Moves]:
     _lock(transaction, host_id)
-    for day in days:
-        query = (
-            f"SELECT {select_moves()} FROM tier_moves WHERE host_id = {int(host_id)} AND ts > '{day.isoformat()}'"  # noqa: S608
-            f" AND ts <= '{(day + _DAY).isoformat()}' ORDER BY host_id, service_id, ts"
-        )
-        rows = moves_of(copy_columns(transaction, query))
-        if rows:
-            packed = read_days(transaction, Days(day, day + _DAY, [host_id], "any"))
-            blocks = [_pack(transaction, moves, day) for moves in _rows_win(rows, packed)]
-            replace_blocks(transaction, tier_move_days, host_id, [day], blocks)
-            _delete_rows(transaction, host_id, day)
+    where = f"host_id = {int(host_id)} AND ts > '{day.isoformat()}' AND ts <= '{(day + _DAY).isoformat()}'"
+    query = f"SELECT {select_moves()} FROM tier_moves WHERE {where} ORDER BY host_id, service_id, ts"  # noqa: S608
+    rows = moves_of(copy_columns(transaction, query))
+    transaction.execute(text(f"DELETE FROM tier_moves WHERE {where}"))  # noqa: S608
+    return rows
 
 
-def _rows_win(rows: Sequence[Moves], packed: Sequence[Moves]) -> list[Moves]:
+def _rows_win(packed: Sequence[Moves], rows: Sequence[Moves]) -> list[Moves]:
     """By service: rows, and what was packed of other instants."""
     by_service = {part.service_id: part for part in rows}
     for part in packed:
@@ -283,6 +251,9 @@ def _rows_win(rows: Sequence[Moves], packed: Sequence[Moves]) -> list[Moves]:
     return [part for _, part in sorted(by_service.items())]
 
 
+LEDGER = Packing(tier_move_days, _take, _rows_win, _pack, _unpack)
+
+
 def unpack_days(transaction: WriteTransaction, host_id: int, spans: Sequence[tuple[datetime, datetime]]) -> None:
     """Make rows again of the packed days that (start, end] spans of a host lie in, and ask for them to be packed.
 
@@ -293,13 +264,13 @@ def unpack_days(transaction: WriteTransaction, host_id: int, spans: Sequence[tup
         return
     _lock(transaction, host_id)
     for start, end in old:
-        ensure_days(transaction, tier_moves, day_of(start), end)
+        ensure_days(transaction, "tier_moves", day_of(start), end)
         days = days_of_window([host_id], "any", start, end)
         packed = read_days(transaction, days)
         if not packed:
             continue
         begins = stored_days(transaction, tier_move_days, days)
-        ensure_days(transaction, tier_moves, min(begins), max(begins) + _DAY)
+        ensure_days(transaction, "tier_moves", min(begins), max(begins) + _DAY)
         copy_moves(transaction, packed)
         replace_blocks(transaction, tier_move_days, host_id, list(begins), [])
         dirty_buckets.append(transaction, TIER_MOVE_DAYS.kind, host_id, 0, begins)
@@ -319,11 +290,6 @@ def copy_moves(transaction: WriteTransaction, parts: Sequence[Moves]) -> None:
             body = [copy.instant(at_us * 1000), copy.float8(float(part.seconds[i])), *cells]
             rows.append(b"".join([head, *body, copy.int8(trust), copy.int2(cause)]))
     copy.copy_rows(transaction, "tier_moves", _COLUMNS, rows)
-
-
-def _delete_rows(transaction: WriteTransaction, host_id: int, day: datetime) -> None:
-    statement = text("DELETE FROM tier_moves WHERE host_id = :host AND ts > :day AND ts <= :end")
-    transaction.execute(statement, {"host": host_id, "day": day, "end": day + _DAY})
 
 
 def _lock(transaction: WriteTransaction, host_id: int) -> None:

@@ -12,7 +12,7 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.counters.rollups import OBSERVED_KEY
 from tierscope.domain.counters.service_metrics import NAMES, SOURCE, TOTAL
 from tierscope.storage.base.binary import copy_out, parse_float, parse_int, parse_us
-from tierscope.storage.counters.schemas import read_layouts
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.statistics.host_means import FINE_TABLE, mean_of
 
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ from tierscope.domain.counters.names import describe_counter
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.ledger import COLUMNS
 from tierscope.storage.base.binary import copy_out, parse_float, parse_int, parse_us
-from tierscope.storage.counters.rollup_blocks import read_rollup_blocks
-from tierscope.storage.counters.schemas import layouts_with_any, read_layouts
+from tierscope.storage.base.layouts import layouts_with_any, read_layouts
+from tierscope.storage.counters.rollups import read_rollup_blocks
 from tierscope.storage.ledger.sums import sum_moves
 
 Floats = npt.NDArray[np.float64]

@@ -109,4 +109,4 @@ alert_changes = Table(
     CheckConstraint(f"from_state IN {_STATES} AND to_state IN {_STATES}", name="states"),
 )
 
-ALERTS: tuple[Table, ...] = (alert_rules, alert_states, alerts, alert_changes, rule_inputs, rule_days)
+ALERTS: tuple[Table, ...] = (alert_rules, alert_states, alerts, alert_changes, rule_inputs, rule_days.table)

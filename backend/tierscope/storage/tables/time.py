@@ -86,16 +86,36 @@ def _bytes(name: str) -> Column[bytes]:
     return Column(name, LargeBinary, nullable=False)
 
 
-def blocks_table(name: str) -> Table:
-    """A table of closed days, packed: storage/base/blocks.py. ts = the day's start."""
-    return _table(
+@dataclass(frozen=True, slots=True)
+class BlockKind:
+    """A table of closed time, packed: storage/base/blocks.py. ts = the start of a stretch of so many days."""
+
+    table: Table
+    heads: int
+    """Parts of every block; a part for each of its names follows."""
+    days: int = 1
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+        return self.table.name
+
+    @property
+    def width(self) -> timedelta:
+        """`days`."""
+        return timedelta(days=self.days)
+
+
+def _blocks(name: str, *, heads: int, days: int = 1) -> BlockKind:
+    table = _table(
         name,
-        _int("layout_id"),  # layouts.id: what the parts are; 0 = those of the table
+        _int("layout_id"),  # layouts.id: names of the parts after the heads; 0 = none
         Column("n", Integer, nullable=False),  # rows
         _array("offsets", Integer),  # of the parts in body, and its end
         _bytes("body"),
         service=True,
     )
+    return BlockKind(table, heads, days)
 
 
 def _over_time() -> Index:
@@ -152,10 +172,10 @@ metrics_10m = _metrics("metrics_10m")
 metrics_1h = _metrics("metrics_1h")
 metrics_1d = _metrics("metrics_1d")
 
-# Their closed stretches, packed: storage/counters/rollup_blocks.py.
-metrics_10m_days = blocks_table("metrics_10m_days")
-metrics_1h_days = blocks_table("metrics_1h_days")
-metrics_1d_months = blocks_table("metrics_1d_months")
+# Their closed stretches, packed: storage/counters/rollups.py.
+metrics_10m_days = _blocks("metrics_10m_days", heads=1)
+metrics_1h_days = _blocks("metrics_1h_days", heads=1)
+metrics_1d_months = _blocks("metrics_1d_months", heads=1, days=30)
 
 tier_moves = _table(
     "tier_moves",  # service_id 0 = the whole host
@@ -168,7 +188,7 @@ tier_moves = _table(
     service=True,
 )
 
-tier_move_days = blocks_table("tier_move_days")  # Days before those of tier_moves: storage/ledger/days.py
+tier_move_days = _blocks("tier_move_days", heads=4)  # Days before those of tier_moves: storage/ledger/days.py
 
 heat_live = _table(
     # One row = one interval of one service on one host; arrays run over its n (group, kind, page size, tier).
@@ -254,7 +274,7 @@ gaps = _table(
     service=True,
 )
 
-gap_days = blocks_table("gap_days")  # Days before those of gaps: storage/curve/reuse_intervals.py
+gap_days = _blocks("gap_days", heads=13)  # Days before those of gaps: storage/curve/reuse_intervals.py
 
 tile_epochs = _table(
     "tile_epochs",  # ts = the epoch's start
@@ -352,7 +372,7 @@ rule_inputs = _table(
     service=True,
 )
 
-rule_days = blocks_table("rule_days")  # The same, packed per day: times, lengths, lags, then a part for each name.
+rule_days = _blocks("rule_days", heads=3)  # The same, packed per day: times, lengths, lags, then a part for each name.
 
 CAPACITY_BYTES = (
     "capacity_bytes",
@@ -411,15 +431,15 @@ TIME_TABLES = (
     TimeTable(counters_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(metrics_10m_days, chunk_days=10, chunk_hours=240, keep_days=30),
+    TimeTable(metrics_10m_days.table, chunk_days=10, chunk_hours=240, keep_days=30),
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=8),
-    TimeTable(metrics_1h_days, chunk_days=10, chunk_hours=240, keep_days=400),
+    TimeTable(metrics_1h_days.table, chunk_days=10, chunk_hours=240, keep_days=400),
     TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=90),
-    TimeTable(metrics_1d_months, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(metrics_1d_months.table, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(tier_move_days, chunk_days=10, chunk_hours=240, keep_days=35),
+    TimeTable(tier_move_days.table, chunk_days=10, chunk_hours=240, keep_days=35),
     TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=2),
-    TimeTable(rule_days, chunk_days=10, chunk_hours=240, keep_days=36),
+    TimeTable(rule_days.table, chunk_days=10, chunk_hours=240, keep_days=36),
     TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
@@ -429,7 +449,7 @@ TIME_TABLES = (
     TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(gaps, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(gap_days, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(gap_days.table, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14),

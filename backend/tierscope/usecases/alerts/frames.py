@@ -21,7 +21,8 @@ from tierscope.domain.alerts.frame import (
 )
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
-from tierscope.storage.alerts.rule_inputs import PackedDay, read_inputs, read_packed_days, unpack_day
+from tierscope.storage.alerts.rule_inputs import read_inputs, read_packed_days, unpack_day
+from tierscope.storage.base.blocks import Block
 from tierscope.storage.base.retention import kept
 from tierscope.usecases.alerts.subjects import Subject
 
@@ -104,17 +105,16 @@ def _numbers(subject: Subject, pairs: PairIds | None) -> Sequence[int]:
     return [pairs.one(subject.id, host) for host in (0, *subject.host_ids)]
 
 
-def _not_packed(part: Rows, days: Sequence[PackedDay], pairs: PairIds | None) -> Rows:
+def _not_packed(part: Rows, days: Sequence[Block], pairs: PairIds | None) -> Rows:
     """Rows whose day is not packed. A day is (midnight, midnight], so that its last minute ends on the next day."""
-    packed = {(_subject_of(day, pairs), day.block.start_s // 86_400) for day in days}
+    packed = {(_subject_of(day, pairs), day.start_s // 86_400) for day in days}
     own_day = np.ceil(np.round(part.ends_s / 86_400, 9)).astype(np.int64) - 1
     keep = [(int(s), int(d)) not in packed for s, d in zip(part.subjects, own_day, strict=True)]
     return part.kept(np.array(keep, bool))
 
 
-def _subject_of(day: PackedDay, pairs: PairIds | None) -> int:
-    block = day.block
-    return block.host_id if pairs is None else pairs.one(block.service_id, block.host_id)
+def _subject_of(day: Block, pairs: PairIds | None) -> int:
+    return day.host_id if pairs is None else pairs.one(day.service_id, day.host_id)
 
 
 class _Placing:
@@ -127,16 +127,16 @@ class _Placing:
         self._rows = {int(subject): row for row, subject in enumerate(frame.subject_ids.tolist())}
         self._spans: dict[tuple[bytes, int], slice | None] = {}
 
-    def place(self, days: Sequence[PackedDay]) -> None:
+    def place(self, days: Sequence[Block]) -> None:
         """Put all days at their places."""
         for day in days:
             row = self._rows.get(_subject_of(day, self._pairs))
             if row is not None:
                 self._place(day, row)
 
-    def _place(self, day: PackedDay, row: int) -> None:
+    def _place(self, day: Block, row: int) -> None:
         frame = self._frame
-        ends_s, seconds, lags_s, values = unpack_day(day)
+        ends_s, seconds, lags_s, *values = unpack_day(day)
         at = self._span_of(day, ends_s)
         subject = int(frame.subject_ids[row])
         if at is None or (self._in_time is not None and float(lags_s.max(initial=0.0)) > ARRIVAL_SECONDS):
@@ -146,12 +146,12 @@ class _Placing:
         for name, column in zip(day.names, values, strict=True):
             frame.values[name][row, at] = column
 
-    def _span_of(self, day: PackedDay, ends_s: Floats) -> slice | None:
+    def _span_of(self, day: Block, ends_s: Floats) -> slice | None:
         """The minutes of a day without holes that lies wholly in the frame; None for any other.
 
         Days of most subjects have their ends packed in the same bytes.
         """
-        key = day.block.parts[0], day.block.n
+        key = day.parts[0], day.n
         if key not in self._spans:
             places = minute_of(ends_s) - self._frame.minutes[0]
             whole = len(places) > 0 and bool((np.diff(places) == 1).all())
@@ -159,10 +159,10 @@ class _Placing:
             self._spans[key] = slice(int(places[0]), int(places[-1]) + 1) if inside else None
         return self._spans[key]
 
-    def _place_some(self, day: PackedDay, row: int, subject: int) -> None:
+    def _place_some(self, day: Block, row: int, subject: int) -> None:
         """The minutes of a day that has holes, late minutes, or several intervals in a minute."""
         frame = self._frame
-        ends_s, seconds, lags_s, values = unpack_day(day)
+        ends_s, seconds, lags_s, *values = unpack_day(day)
         matrix = np.stack(values, axis=1) if values else np.zeros((len(ends_s), 0))
         subjects = np.full(len(ends_s), subject)
         part = Rows(subjects, ends_s, seconds, lags_s, day.names, matrix)

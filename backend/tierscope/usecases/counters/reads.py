@@ -13,8 +13,8 @@ from tierscope.domain.counters.monotonic import CounterKind, nominal_step
 from tierscope.domain.counters.names import CounterName, KnownCounter, describe_counter, match_counters
 from tierscope.domain.counters.senders import read_senders, why_unsent
 from tierscope.domain.counters.series import Lines, binned_lines, raw_lines
+from tierscope.storage.base.layouts import host_layout_ids, read_layouts
 from tierscope.storage.base.subjects import newest_inventories
-from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
 from tierscope.storage.fleet.hosts import HostRow
 from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_host

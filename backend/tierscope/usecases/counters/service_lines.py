@@ -14,9 +14,9 @@ from tierscope.domain.counters.monotonic import parse_key
 from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.sensitivity.kind_residency import Name
+from tierscope.storage.base.layouts import layouts_of_hosts, read_layouts
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
 from tierscope.storage.counters.rows import layouts_in_each
-from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
 from tierscope.usecases.counters.sources import TABLES, read_rollup_lines, read_samples, samples_fit
 

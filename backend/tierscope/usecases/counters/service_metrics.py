@@ -13,9 +13,9 @@ from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.counters.service_metrics import NAMES, SOURCE, HostMetrics, combine, count_reporting
+from tierscope.storage.base.layouts import layouts_of_hosts, read_layouts
 from tierscope.storage.base.subjects import SubjectHost, hosts_of_service
 from tierscope.storage.counters.rows import layouts_in_each
-from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
 from tierscope.storage.fleet.services import read_aliases
 from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service

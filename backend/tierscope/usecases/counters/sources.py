@@ -11,8 +11,7 @@ from tierscope.domain.counters.packing import Block
 from tierscope.domain.counters.rollups import OBSERVED_KEY, Rollup
 from tierscope.domain.counters.series import Lines, rollup_lines
 from tierscope.storage.base.retention import kept
-from tierscope.storage.counters.rollup_blocks import MetricsTable
-from tierscope.storage.counters.rollups import read_metrics
+from tierscope.storage.counters.rollups import MetricsTable, read_metrics
 from tierscope.storage.counters.rows import layouts_in, read_keys
 
 RAW_SPAN = timedelta(days=2)

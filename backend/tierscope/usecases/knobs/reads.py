@@ -17,9 +17,9 @@ from tierscope.domain.knobs.levels import Samples, wanted_keys
 from tierscope.domain.knobs.machine import SubtractedMemory, list_subtracted
 from tierscope.domain.ledger import steady_intervals
 from tierscope.domain.ratio.memory_bound import bandwidth_keys
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
 from tierscope.storage.counters.rows import layouts_in, read_keys
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.knobs.advice import Subject, read_stored
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_subject_host

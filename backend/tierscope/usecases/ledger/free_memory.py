@@ -14,8 +14,8 @@ from tierscope.domain.counters.names import describe_counter
 from tierscope.domain.counters.series import Lines
 from tierscope.domain.ledger.flows import sum_series
 from tierscope.domain.ledger.machine import Machine, read_machine
+from tierscope.storage.base.layouts import host_layout_ids, read_layouts
 from tierscope.storage.base.subjects import SubjectHost, newest_inventories
-from tierscope.storage.counters.schemas import host_layout_ids, read_layouts
 from tierscope.usecases.counters.service_lines import read_lines
 
 Floats = npt.NDArray[np.float64]

@@ -7,9 +7,9 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.fleet.host_facts import HostFacts
 from tierscope.domain.ledger import Ledger, Plan, Verdict, block_ledger, judge, plan_host
 from tierscope.domain.ledger.course import newest_hour, newest_part
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.retention import kept
 from tierscope.storage.counters.recent import read_recent
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.fleet.hosts import HostRow
 from tierscope.storage.ledger.rows import read_newest
 

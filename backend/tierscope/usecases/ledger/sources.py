@@ -12,9 +12,9 @@ from tierscope.domain.ledger.columns import TRAFFIC
 from tierscope.domain.ledger.course import MOST_PARTS, Course, follow
 from tierscope.domain.ledger.machine import Machine, read_machine
 from tierscope.storage.base.dirty_buckets import pending_buckets
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.base.subjects import SubjectHost, SubjectService, newest_inventories
 from tierscope.storage.counters.rows import find_before, layouts_in, layouts_in_each, read_keys
-from tierscope.storage.counters.schemas import read_layouts
 from tierscope.storage.ledger.rows import read_ledger
 from tierscope.usecases.ledger.judged import judge_again
 

@@ -38,7 +38,7 @@ from tierscope.domain.ratio.memory_bound import (
     read_traffic,
 )
 from tierscope.domain.slowdown import Tier
-from tierscope.storage.counters.schemas import layouts_of_hosts, read_layouts
+from tierscope.storage.base.layouts import layouts_of_hosts, read_layouts
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
 from tierscope.usecases.fleet.known_inventories import KnownInventories

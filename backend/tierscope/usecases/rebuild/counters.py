@@ -37,8 +37,7 @@ from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.binary import from_us, to_us
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.base.subjects import newest_inventories, scopes_of_hosts
-from tierscope.storage.counters.rollup_blocks import MetricsTable
-from tierscope.storage.counters.rollups import read_metrics, replace_metrics
+from tierscope.storage.counters.rollups import MetricsTable, read_metrics, replace_metrics
 from tierscope.storage.counters.rows import find_after, find_before, read_blocks
 from tierscope.storage.ledger.rows import HeldLedgers, first_after, replace_ledger
 from tierscope.usecases.alerts.judging import judge_intervals

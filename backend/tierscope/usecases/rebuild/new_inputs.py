@@ -12,7 +12,7 @@ from tierscope.domain.alerts.inputs import (
 )
 from tierscope.domain.counters.packing import NO_BOOTTIME, Block
 from tierscope.domain.ledger import Ledger
-from tierscope.storage.counters.schemas import read_layouts
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.usecases.alerts.judging import LEAD, IntervalJudge
 from tierscope.usecases.rebuild.new_rows import NewRows
 from tierscope.usecases.rebuild.rule_inputs import RuleInputs

@@ -12,8 +12,8 @@ from tierscope.domain.ledger import Ledger, Plan
 from tierscope.domain.ledger.machine import Machine
 from tierscope.domain.ledger.plan import Likeness, PickedPlan
 from tierscope.domain.ledger.stacked import Pairs, build_stacked
+from tierscope.storage.base.layouts import read_layouts
 from tierscope.storage.counters.newest import Sample
-from tierscope.storage.counters.schemas import read_layouts
 
 _LOOKED_AT = 32
 """Newest rows that can lie in the buckets of new samples, and one before."""

@@ -14,27 +14,28 @@ from tierscope.domain.base.jobs import (
     TIER_MOVE_DAYS,
     Job,
 )
-from tierscope.storage.alerts import rule_inputs
+from tierscope.storage.alerts.rule_inputs import RULES
 from tierscope.storage.base.dirty_buckets import Claim
-from tierscope.storage.counters import rollups
+from tierscope.storage.counters.rollups import ROLLUPS
 from tierscope.storage.counters.rows import pack_hours
-from tierscope.storage.curve import reuse_intervals
-from tierscope.storage.ledger import days as ledger_days
+from tierscope.storage.curve.reuse_intervals import GAPS
+from tierscope.storage.ledger.days import LEDGER
 from tierscope.usecases.rebuild.samples import pack_samples
 
-PACKS: Mapping[Job, Callable[[WriteTransaction, int, Sequence[datetime]], None]] = {
-    SAMPLES_PACK: pack_samples,
-    COUNTERS_PACK: pack_hours,
-    RULE_DAYS: rule_inputs.pack_days,
-    TIER_MOVE_DAYS: ledger_days.pack_days,
-    GAP_DAYS: reuse_intervals.pack_days,
-    METRICS_PACK: rollups.pack_days,
-    METRICS_1D_PACK: rollups.pack_months,
+PACKS: Mapping[Job, Sequence[Callable[[WriteTransaction, int, Sequence[datetime]], None]]] = {
+    SAMPLES_PACK: (pack_samples,),
+    COUNTERS_PACK: (pack_hours,),
+    RULE_DAYS: (RULES.close,),
+    TIER_MOVE_DAYS: (LEDGER.close,),
+    GAP_DAYS: (GAPS.close,),
+    METRICS_PACK: (ROLLUPS["metrics_10m"].close, ROLLUPS["metrics_1h"].close),
+    METRICS_1D_PACK: (ROLLUPS["metrics_1d"].close,),
 }
 """What packs closed buckets of a subject: what is packed of them already, and the rows that came since."""
-_BY_KIND = {job.kind: pack for job, pack in PACKS.items()}
+_BY_KIND = {job.kind: packs for job, packs in PACKS.items()}
 
 
 def close(transaction: WriteTransaction, claimed: Claim) -> None:
     """Pack the claimed buckets."""
-    _BY_KIND[claimed.kind](transaction, claimed.subject_id, claimed.buckets)
+    for pack in _BY_KIND[claimed.kind]:
+        pack(transaction, claimed.subject_id, claimed.buckets)

@@ -47,10 +47,11 @@ class TrialPacking:
         if not hosts:
             raise _UndoneError({})
         self._pack(transaction, [one for one in waiting if one[1] in hosts])
-        raise _UndoneError({table.name: stored_bytes(transaction, table, hosts) / len(hosts) for table in _BLOCKS})
+        raise _UndoneError({kind.name: stored_bytes(transaction, kind, hosts) / len(hosts) for kind in _BLOCKS})
 
     def _pack(self, transaction: WriteTransaction, waiting: Sequence[tuple[str, int, datetime]]) -> None:
         for job in _PACKING:
             for host in sorted({host for kind, host, _ in waiting if kind == job.kind}):
                 buckets = sorted(bucket for kind, found, bucket in waiting if (kind, found) == (job.kind, host))
-                PACKS[job](transaction, host, buckets)
+                for pack in PACKS[job]:
+                    pack(transaction, host, buckets)
