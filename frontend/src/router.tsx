@@ -26,7 +26,9 @@ import { readAlertsSearch, readRuleSearch } from './lib/url/alertsUrl'
 import { readSimulatorSearch, readSweepSearch } from './lib/url/simulatorUrl'
 import { readCapacitySearch } from './lib/url/capacityUrl'
 import { readTcoSearch } from './lib/url/tcoUrl'
+import { narrowBy } from './api/narrowing'
 import { rangeOf } from './api/queries/base/range'
+import { readTags } from './lib/url/tagsUrl'
 import { askForFleet } from './pages/fleet/askForFleet'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { NotFound } from './pages/shell/NotFound'
@@ -34,18 +36,23 @@ import { Shell } from './pages/shell/Shell'
 
 /** Of pages that tell of now, whatever time range is chosen. */
 const ofNow = { ofNow: true }
+const whole = { narrows: '' }
 
 // Pages other than the first one are loaded when they are opened: each brings its charts and forms.
 const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Shell,
   notFoundComponent: NotFound,
   validateSearch: readTimeSearch,
-  // One time range for the whole app: links need not name it.
-  search: { middlewares: [retainSearchParams(['from', 'to', 'live', 'marks', 'kiosk'])] },
+  // One time range and one narrowing for the whole app: links need not name them.
+  search: { middlewares: [retainSearchParams(['from', 'to', 'live', 'marks', 'kiosk', 'tags'])] },
+  beforeLoad: ({ search }) => narrowBy(readTags(search.tags)),
 })
 
 const fleetRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: {
+    narrows: 'Reclaimable DRAM, moves and pressure over time, outliers, change points and peers tell of all hosts.',
+  },
   path: '/',
   component: FleetPage,
   validateSearch: readFleetSearch,
@@ -55,7 +62,7 @@ const fleetRoute = createRoute({
 })
 const servicesRoute = createRoute({
   getParentRoute: () => rootRoute,
-  staticData: ofNow,
+  staticData: { ...ofNow, ...whole },
   path: '/services',
   component: lazyRouteComponent(() => import('./pages/services/ServicesPage'), 'ServicesPage'),
   validateSearch: readListSearch,
@@ -68,7 +75,7 @@ const serviceRoute = createRoute({
 })
 const hostsRoute = createRoute({
   getParentRoute: () => rootRoute,
-  staticData: ofNow,
+  staticData: { ...ofNow, ...whole },
   path: '/hosts',
   component: lazyRouteComponent(() => import('./pages/hosts/HostsPage'), 'HostsPage'),
   validateSearch: readHostsSearch,
@@ -81,6 +88,7 @@ const hostRoute = createRoute({
 })
 const adviceRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: { narrows: 'The change plan and drift tell of all hosts.' },
   path: '/advice',
   component: lazyRouteComponent(() => import('./pages/advice/AdvicePage'), 'AdvicePage'),
   validateSearch: readAdviceSearch,
@@ -117,7 +125,7 @@ const sweepRoute = createRoute({
 })
 const capacityRoute = createRoute({
   getParentRoute: () => rootRoute,
-  staticData: ofNow,
+  staticData: { ...ofNow, narrows: 'Groups of hosts, the plan and reports tell of all hosts.' },
   path: '/capacity',
   component: lazyRouteComponent(() => import('./pages/capacity/CapacityPage'), 'CapacityPage'),
   validateSearch: readCapacitySearch,
@@ -138,6 +146,7 @@ const tcoScenarioRoute = createRoute({
 })
 const alertsRoute = createRoute({
   getParentRoute: () => rootRoute,
+  staticData: { narrows: 'Rules, silences and routes hold for all hosts.' },
   path: '/alerts',
   component: lazyRouteComponent(() => import('./pages/alerts/AlertsPage'), 'AlertsPage'),
   validateSearch: readAlertsSearch,
@@ -257,5 +266,7 @@ declare module '@tanstack/react-router' {
   }
   interface StaticDataRouteOption {
     ofNow?: boolean
+    /** What of the page tags do not narrow, in a sentence; empty: nothing. Without it tags do not narrow the page. */
+    narrows?: string
   }
 }

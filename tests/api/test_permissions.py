@@ -64,6 +64,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/agent/config": "agent",
     "GET /v1/fleet": "read:fleet",
     "GET /v1/fleet/grid": "read:fleet",
+    "GET /v1/tags": "read:fleet",
     "GET /v1/fleet/statistics": "read:fleet",
     "GET /v1/fleet/drift": "read:fleet",
     "GET /v1/services/{service_id}/lookalikes": "read:fleet",

@@ -34,7 +34,7 @@ from tierscope.api.curve import endpoints as curve
 from tierscope.api.curve import reaccess
 from tierscope.api.experiments import endpoints as experiments
 from tierscope.api.fairness import endpoints as fairness
-from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, pods, services
+from tierscope.api.fleet import agent_versions, agents, events, hosts, labels, pods, services, tags
 from tierscope.api.fleet import overview as fleet
 from tierscope.api.heat import endpoints as heat
 from tierscope.api.ingest import batches as ingest
@@ -125,6 +125,7 @@ ROUTERS = (
     telemetry.router,
     promql.router,
     labels.router,
+    tags.router,
     data_quality.router,
     purges.router,
     frontend.router,

@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './_generated/schema'
 import { csrf } from './csrf'
+import { narrowing } from './narrowing'
 import { problemOf, unreachable } from './problem'
 
 /** The typed client. The dashboard is served by the API itself, so all requests go to its own origin. */
@@ -8,7 +9,7 @@ export const client = createClient<paths>({
   baseUrl: window.location.origin,
   fetch: (request) => globalThis.fetch(request),
 })
-client.use(csrf)
+client.use(csrf, narrowing)
 
 /** What the client makes of an answer. */
 export interface Answer<T> {

@@ -1,4 +1,5 @@
 import { QueryClient } from '@tanstack/react-query'
+import { narrowedHash } from './narrowing'
 import { ApiProblem } from './problem'
 
 /** Statuses after which asking again at once may help: no answer, or a busy service. A refusal stays one. */
@@ -9,6 +10,7 @@ export function createQueryClient(retries = 2): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
+        queryKeyHashFn: narrowedHash,
         retry: (failures, error) =>
           failures < retries && error instanceof ApiProblem && passing.includes(error.text.status),
         refetchOnWindowFocus: false,

@@ -103,6 +103,44 @@ describe('the time range', () => {
   })
 })
 
+describe('tags', () => {
+  it('narrow every list by the address, and are kept across pages until they are taken away', async () => {
+    const asked: URL[] = []
+    const router = openApp('/services?tags=rack=rack1,nonsense,kernel=6.12', (url) => {
+      asked.push(url)
+      return undefined
+    })
+    await screen.findByTestId('page-services')
+    const tagsOf = (path: string) =>
+      asked
+        .filter(({ pathname }) => pathname === path)
+        .at(-1)
+        ?.searchParams.getAll('tag')
+    expect(tagsOf('/v1/services')).toEqual(['rack=rack1', 'kernel=6.12'])
+    expect(screen.getByTestId('tags-bar').textContent).toBe('Onlyrack=rack1kernel=6.12')
+    await act(() => router.navigate({ to: '/alerts' }))
+    await screen.findByTestId('page-alerts')
+    expect(tagsOf('/v1/alerts')).toEqual(['rack=rack1', 'kernel=6.12'])
+    expect(screen.getByTestId('tags-bar').textContent).toContain('routes hold for all hosts')
+    await userEvent.click(screen.getByRole('button', { name: /kernel=6.12/ }))
+    await waitFor(() => expect(tagsOf('/v1/alerts')).toEqual(['rack=rack1']))
+    await userEvent.click(screen.getByRole('button', { name: /rack=rack1/ }))
+    await waitFor(() => expect(tagsOf('/v1/alerts')).toEqual([]))
+    expect(screen.queryByTestId('tags-bar')).toBeNull()
+    expect(router.state.location.searchStr).toBe('')
+  })
+
+  it('are chosen from those that hosts have, and say where they do not narrow', async () => {
+    const router = openApp('/status')
+    await screen.findByTestId('simulated-banner')
+    await userEvent.click(screen.getByTestId('tags'))
+    await userEvent.click(await screen.findByRole('combobox', { name: 'Show only' }))
+    await userEvent.click(await screen.findByRole('option', { name: /rack1/ }))
+    await waitFor(() => expect(router.state.location.search).toEqual({ tags: 'rack=rack1' }))
+    expect(screen.getByTestId('tags-bar').textContent).toContain('whatever is chosen here')
+  })
+})
+
 describe('the search', () => {
   it('offers actions, and what was opened before', async () => {
     const router = openApp('/status')

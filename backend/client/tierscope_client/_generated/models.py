@@ -4968,6 +4968,20 @@ class SwitchRequest(TypedDict):
     host_id: str | None
 
 
+class TagChoices(TypedDict):
+    """What lists can be narrowed by."""
+
+    tags: list[TagValue]
+
+
+class TagValue(TypedDict):
+    """A value of a tag, and how many hosts have it."""
+
+    hosts: int
+    key: str
+    value: str
+
+
 class TakenMemory(TypedDict):
     """Pages of one service that left the top tier of a host while another took memory there."""
 

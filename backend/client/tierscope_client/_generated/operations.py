@@ -358,6 +358,7 @@ class Client(Transport):
         status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
         service: str | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> bytes:
@@ -372,6 +373,7 @@ class Client(Transport):
                 "status": status,
                 "service": service,
                 "host": host,
+                "tag": tag,
                 "limit": limit,
                 "cursor": cursor,
                 "format": format_,
@@ -385,13 +387,14 @@ class Client(Transport):
         status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
         service: str | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
     ) -> Table:
         """Advice, the most at stake first. List cards. Identical knob advice to hosts of one service reads as one
         card. As a table, all pages of it.
         """
         return self._table(
-            "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "limit": limit}
+            "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "tag": tag, "limit": limit}
         )
 
     def list_advice(
@@ -401,6 +404,7 @@ class Client(Transport):
         status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
         service: str | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> models.Page_AdviceCard:
@@ -417,6 +421,7 @@ class Client(Transport):
                     "status": status,
                     "service": service,
                     "host": host,
+                    "tag": tag,
                     "limit": limit,
                     "cursor": cursor,
                 },
@@ -430,13 +435,14 @@ class Client(Transport):
         status: Literal["open", "adopted", "dismissed", "gone"] | None = None,
         service: str | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
     ) -> Iterator[models.AdviceCard]:
         """Advice, the most at stake first. List cards. Identical knob advice to hosts of one service reads as one
         card. All pages, one item after another.
         """
         return self._items(
-            "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "limit": limit}
+            "/v1/advice", {"kind": kind, "status": status, "service": service, "host": host, "tag": tag, "limit": limit}
         )
 
     def list_alerts_file(
@@ -448,6 +454,7 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> bytes:
@@ -461,6 +468,7 @@ class Client(Transport):
                 "host": host,
                 "service": service,
                 "rule": rule,
+                "tag": tag,
                 "limit": limit,
                 "cursor": cursor,
                 "format": format_,
@@ -475,12 +483,21 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
     ) -> Table:
         """Alerts, newest first. List alerts. As a table, all pages of it."""
         return self._table(
             "/v1/alerts",
-            {"state": state, "severity": severity, "host": host, "service": service, "rule": rule, "limit": limit},
+            {
+                "state": state,
+                "severity": severity,
+                "host": host,
+                "service": service,
+                "rule": rule,
+                "tag": tag,
+                "limit": limit,
+            },
         )
 
     def list_alerts(
@@ -491,6 +508,7 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> models.Page_Alert:
@@ -506,6 +524,7 @@ class Client(Transport):
                     "host": host,
                     "service": service,
                     "rule": rule,
+                    "tag": tag,
                     "limit": limit,
                     "cursor": cursor,
                 },
@@ -520,12 +539,21 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
         limit: int | None = None,
     ) -> Iterator[models.Alert]:
         """Alerts, newest first. List alerts. All pages, one item after another."""
         return self._items(
             "/v1/alerts",
-            {"state": state, "severity": severity, "host": host, "service": service, "rule": rule, "limit": limit},
+            {
+                "state": state,
+                "severity": severity,
+                "host": host,
+                "service": service,
+                "rule": rule,
+                "tag": tag,
+                "limit": limit,
+            },
         )
 
     def list_audit_file(
@@ -616,25 +644,37 @@ class Client(Transport):
         )
 
     def list_capacity_file(
-        self, *, format_: Literal["csv", "parquet", "arrow"], group_by: str | None = None, service: str | None = None
+        self,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        group_by: str | None = None,
+        service: str | None = None,
+        tag: list[str] | None = None,
     ) -> bytes:
         """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
         the capacity are taken. As a file.
         """
-        return self._bytes("GET", "/v1/capacity", query={"group_by": group_by, "service": service, "format": format_})
+        return self._bytes(
+            "GET", "/v1/capacity", query={"group_by": group_by, "service": service, "tag": tag, "format": format_}
+        )
 
-    def list_capacity_table(self, *, group_by: str | None = None, service: str | None = None) -> Table:
+    def list_capacity_table(
+        self, *, group_by: str | None = None, service: str | None = None, tag: list[str] | None = None
+    ) -> Table:
         """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
         the capacity are taken. As a table, all pages of it.
         """
-        return self._table("/v1/capacity", {"group_by": group_by, "service": service})
+        return self._table("/v1/capacity", {"group_by": group_by, "service": service, "tag": tag})
 
-    def list_capacity(self, *, group_by: str | None = None, service: str | None = None) -> models.Capacity:
+    def list_capacity(
+        self, *, group_by: str | None = None, service: str | None = None, tag: list[str] | None = None
+    ) -> models.Capacity:
         """Capacity of all services, or of groups of hosts. Figures of the newest day, growth, and days until 90 % of
         the capacity are taken.
         """
         return cast(
-            "models.Capacity", self._json("GET", "/v1/capacity", query={"group_by": group_by, "service": service})
+            "models.Capacity",
+            self._json("GET", "/v1/capacity", query={"group_by": group_by, "service": service, "tag": tag}),
         )
 
     def list_events_file(
@@ -811,6 +851,7 @@ class Client(Transport):
         host: list[str] | None = None,
         q: str | None = None,
         cause: str | None = None,
+        tag: list[str] | None = None,
         sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
         | None = None,
         order: Literal["ascending", "descending"] | None = None,
@@ -830,6 +871,7 @@ class Client(Transport):
                 "host": host,
                 "q": q,
                 "cause": cause,
+                "tag": tag,
                 "sort": sort,
                 "order": order,
                 "format": format_,
@@ -848,6 +890,7 @@ class Client(Transport):
         host: list[str] | None = None,
         q: str | None = None,
         cause: str | None = None,
+        tag: list[str] | None = None,
         sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
         | None = None,
         order: Literal["ascending", "descending"] | None = None,
@@ -867,6 +910,7 @@ class Client(Transport):
                 "host": host,
                 "q": q,
                 "cause": cause,
+                "tag": tag,
                 "sort": sort,
                 "order": order,
             },
@@ -885,6 +929,7 @@ class Client(Transport):
         host: list[str] | None = None,
         q: str | None = None,
         cause: str | None = None,
+        tag: list[str] | None = None,
         sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
         | None = None,
         order: Literal["ascending", "descending"] | None = None,
@@ -906,6 +951,7 @@ class Client(Transport):
                     "host": host,
                     "q": q,
                     "cause": cause,
+                    "tag": tag,
                     "sort": sort,
                     "order": order,
                 },
@@ -924,6 +970,7 @@ class Client(Transport):
         host: list[str] | None = None,
         q: str | None = None,
         cause: str | None = None,
+        tag: list[str] | None = None,
         sort: Literal["name", "state", "seen", "memory", "promoted", "demoted", "psi", "trouble", "findings", "kernel"]
         | None = None,
         order: Literal["ascending", "descending"] | None = None,
@@ -943,6 +990,7 @@ class Client(Transport):
                 "host": host,
                 "q": q,
                 "cause": cause,
+                "tag": tag,
                 "sort": sort,
                 "order": order,
             },
@@ -1257,12 +1305,13 @@ class Client(Transport):
         cursor: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
     ) -> bytes:
         """Services with heat and tier moves. List services by namespace, name, then id. As a file."""
         return self._bytes(
             "GET",
             "/v1/services",
-            query={"limit": limit, "cursor": cursor, "origin": origin, "host": host, "format": format_},
+            query={"limit": limit, "cursor": cursor, "origin": origin, "host": host, "tag": tag, "format": format_},
         )
 
     def list_services_table(
@@ -1271,9 +1320,10 @@ class Client(Transport):
         limit: int | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
     ) -> Table:
         """Services with heat and tier moves. List services by namespace, name, then id. As a table, all pages of it."""
-        return self._table("/v1/services", {"limit": limit, "origin": origin, "host": host})
+        return self._table("/v1/services", {"limit": limit, "origin": origin, "host": host, "tag": tag})
 
     def list_services(
         self,
@@ -1282,11 +1332,16 @@ class Client(Transport):
         cursor: str | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
     ) -> models.Page_ServiceSummary:
         """Services with heat and tier moves. List services by namespace, name, then id."""
         return cast(
             "models.Page_ServiceSummary",
-            self._json("GET", "/v1/services", query={"limit": limit, "cursor": cursor, "origin": origin, "host": host}),
+            self._json(
+                "GET",
+                "/v1/services",
+                query={"limit": limit, "cursor": cursor, "origin": origin, "host": host, "tag": tag},
+            ),
         )
 
     def iter_services(
@@ -1295,11 +1350,12 @@ class Client(Transport):
         limit: int | None = None,
         origin: Literal["live", "import", "simulated"] | None = None,
         host: str | None = None,
+        tag: list[str] | None = None,
     ) -> Iterator[models.ServiceSummary]:
         """Services with heat and tier moves. List services by namespace, name, then id. All pages, one item after
         another.
         """
-        return self._items("/v1/services", {"limit": limit, "origin": origin, "host": host})
+        return self._items("/v1/services", {"limit": limit, "origin": origin, "host": host, "tag": tag})
 
     def list_silences_file(
         self,
@@ -1416,6 +1472,22 @@ class Client(Transport):
     def iter_sweeps(self, *, service: str | None = None, limit: int | None = None) -> Iterator[models.Sweep]:
         """Sweeps, newest first. List sweeps with their progress. All pages, one item after another."""
         return self._items("/v1/sweeps", {"service": service, "limit": limit})
+
+    def list_tags_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """What lists can be narrowed by. Services, owning teams, kernels and labels, with how many hosts have each. As
+        a file.
+        """
+        return self._bytes("GET", "/v1/tags", query={"format": format_})
+
+    def list_tags_table(self) -> Table:
+        """What lists can be narrowed by. Services, owning teams, kernels and labels, with how many hosts have each. As
+        a table, all pages of it.
+        """
+        return self._table("/v1/tags", {})
+
+    def list_tags(self) -> models.TagChoices:
+        """What lists can be narrowed by. Services, owning teams, kernels and labels, with how many hosts have each."""
+        return cast("models.TagChoices", self._json("GET", "/v1/tags"))
 
     def list_teams_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Teams by name. List all teams with members and services. As a file."""
@@ -2040,6 +2112,7 @@ class Client(Transport):
         from_: str | None = None,
         to: str | None = None,
         max_points: int | None = None,
+        tag: list[str] | None = None,
         table: Literal["services", "causes", "moves", "psi", "matrix"] | None = None,
     ) -> bytes:
         """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
@@ -2048,7 +2121,7 @@ class Client(Transport):
         return self._bytes(
             "GET",
             "/v1/fleet",
-            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+            query={"from": from_, "to": to, "max_points": max_points, "tag": tag, "table": table, "format": format_},
         )
 
     def read_fleet_table(
@@ -2057,22 +2130,28 @@ class Client(Transport):
         from_: str | None = None,
         to: str | None = None,
         max_points: int | None = None,
+        tag: list[str] | None = None,
         table: Literal["services", "causes", "moves", "psi", "matrix"] | None = None,
     ) -> Table:
         """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
         why hosts need attention. As a table, all pages of it.
         """
-        return self._table("/v1/fleet", {"from": from_, "to": to, "max_points": max_points, "table": table})
+        return self._table("/v1/fleet", {"from": from_, "to": to, "max_points": max_points, "tag": tag, "table": table})
 
     def read_fleet(
-        self, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        tag: list[str] | None = None,
     ) -> models.FleetOverview:
         """The whole installation on one screen. Headline, figures, services over time, tier moves, memory pressure,
         why hosts need attention.
         """
         return cast(
             "models.FleetOverview",
-            self._json("GET", "/v1/fleet", query={"from": from_, "to": to, "max_points": max_points}),
+            self._json("GET", "/v1/fleet", query={"from": from_, "to": to, "max_points": max_points, "tag": tag}),
         )
 
     def read_fleet_drift_file(self, *, format_: Literal["csv", "parquet", "arrow"], at: str | None = None) -> bytes:
@@ -2206,26 +2285,38 @@ class Client(Transport):
         format_: Literal["csv", "parquet", "arrow"],
         at: str | None = None,
         group: str | None = None,
+        tag: list[str] | None = None,
         table: Literal["hosts", "parts"] | None = None,
     ) -> bytes:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first. As a file.
         """
-        return self._bytes("GET", "/v1/fleet/grid", query={"at": at, "group": group, "table": table, "format": format_})
+        return self._bytes(
+            "GET", "/v1/fleet/grid", query={"at": at, "group": group, "tag": tag, "table": table, "format": format_}
+        )
 
     def read_grid_table(
-        self, *, at: str | None = None, group: str | None = None, table: Literal["hosts", "parts"] | None = None
+        self,
+        *,
+        at: str | None = None,
+        group: str | None = None,
+        tag: list[str] | None = None,
+        table: Literal["hosts", "parts"] | None = None,
     ) -> Table:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first. As a table, all pages of it.
         """
-        return self._table("/v1/fleet/grid", {"at": at, "group": group, "table": table})
+        return self._table("/v1/fleet/grid", {"at": at, "group": group, "tag": tag, "table": table})
 
-    def read_grid(self, *, at: str | None = None, group: str | None = None) -> models.FleetGrid:
+    def read_grid(
+        self, *, at: str | None = None, group: str | None = None, tag: list[str] | None = None
+    ) -> models.FleetGrid:
         """Every host in a short row, for views that show them all. Size, service, labels, verdict, memory pressure and
         cold share of every host, now or then; the largest first.
         """
-        return cast("models.FleetGrid", self._json("GET", "/v1/fleet/grid", query={"at": at, "group": group}))
+        return cast(
+            "models.FleetGrid", self._json("GET", "/v1/fleet/grid", query={"at": at, "group": group, "tag": tag})
+        )
 
     def read_health(self) -> models.Alive:
         """The process answers. Say that the process is alive; it does not look at the database."""
@@ -3712,6 +3803,7 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
     ) -> bytes:
         """Stretches of alerts in a window. The stretches of all alerts that were open in the window. Default: one day.
         As a file.
@@ -3726,6 +3818,7 @@ class Client(Transport):
                 "host": host,
                 "service": service,
                 "rule": rule,
+                "tag": tag,
                 "format": format_,
             },
         )
@@ -3739,13 +3832,14 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
     ) -> Table:
         """Stretches of alerts in a window. The stretches of all alerts that were open in the window. Default: one day.
         As a table, all pages of it.
         """
         return self._table(
             "/v1/alerts/timeline",
-            {"from": from_, "to": to, "severity": severity, "host": host, "service": service, "rule": rule},
+            {"from": from_, "to": to, "severity": severity, "host": host, "service": service, "rule": rule, "tag": tag},
         )
 
     def read_timeline(
@@ -3757,6 +3851,7 @@ class Client(Transport):
         host: str | None = None,
         service: str | None = None,
         rule: str | None = None,
+        tag: list[str] | None = None,
     ) -> models.AlertTimeline:
         """Stretches of alerts in a window. The stretches of all alerts that were open in the window. Default: one day."""
         return cast(
@@ -3764,7 +3859,15 @@ class Client(Transport):
             self._json(
                 "GET",
                 "/v1/alerts/timeline",
-                query={"from": from_, "to": to, "severity": severity, "host": host, "service": service, "rule": rule},
+                query={
+                    "from": from_,
+                    "to": to,
+                    "severity": severity,
+                    "host": host,
+                    "service": service,
+                    "rule": rule,
+                    "tag": tag,
+                },
             ),
         )
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, To, answer
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, MaxPoints, Tags, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -37,11 +37,12 @@ def list_alerts(
     host: Host = None,
     service: Service = None,
     rule: Rule = None,
+    tags: Tags = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[Page[Alert]]:
     """List alerts."""
-    page = reads.list(AlertFilter(state, severity, host, service, rule), limit=limit, cursor=cursor)
+    page = reads.list(AlertFilter(state, severity, host, service, rule), limit=limit, cursor=cursor, tags=tags or [])
     return answer(request, Page[Alert], page)
 
 
@@ -56,9 +57,10 @@ def read_timeline(
     host: Host = None,
     service: Service = None,
     rule: Rule = None,
+    tags: Tags = None,
 ) -> Answer[AlertTimeline]:
     """The stretches of all alerts that were open in the window. Default: one day."""
-    view = reads.timeline(AlertFilter(None, severity, host, service, rule), from_=from_, to=to)
+    view = reads.timeline(AlertFilter(None, severity, host, service, rule), from_=from_, to=to, tags=tags or [])
     return answer(request, AlertTimeline, view)
 
 

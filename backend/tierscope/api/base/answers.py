@@ -25,6 +25,14 @@ To = Annotated[str | None, Query(description="RFC 3339 with zone, or relative to
 At = Annotated[str | None, Query(description="A moment: RFC 3339 with zone, or such as `-2h`. Default now.")]
 MaxPoints = Annotated[int, Query(ge=1, le=2000, description="At most this many points; the resolution is named.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="At most this many items.")]
+Tags = Annotated[
+    list[str] | None,
+    Query(
+        alias="tag",
+        max_length=32,
+        description="`key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow.",
+    ),
+]
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.", max_length=512)]
 
 

@@ -50,6 +50,7 @@ from tierscope.usecases.fleet.looks import Looks
 from tierscope.usecases.fleet.overview import FleetReads
 from tierscope.usecases.fleet.pods import PodReads
 from tierscope.usecases.fleet.services import ServiceReads
+from tierscope.usecases.fleet.tags import TagReads
 from tierscope.usecases.heat.reads import HeatReads
 from tierscope.usecases.ingest.by_node import IngestByNode
 from tierscope.usecases.ingest.otlp import OtlpMetrics
@@ -134,6 +135,7 @@ class _Reads:
         self.fleet = FleetReads(context)
         self.pods = PodReads(context)
         self.fleet_grid = GridReads(context)
+        self.tags = TagReads(context)
         self.reclaimable = ReclaimableReads(context)
         self.experiments = ExperimentReads(context)
         networks = PeerNetworks()

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, answer, plain
+from tierscope.api.base.answers import Answer, Tags, answer, plain
 from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.table_files import Format, answer_with_file
@@ -30,9 +30,10 @@ def list_capacity(
     reads: Reads,
     group_by: Annotated[str, Query(max_length=200, description="service, sku, rack or label:<key>.")] = "service",
     service: Annotated[str | None, Query(max_length=100, description="One service alone, by its id.")] = None,
+    tags: Tags = None,
 ) -> Answer[Capacity]:
     """Figures of the newest day, growth, and days until 90 % of the capacity are taken."""
-    return answer(request, Capacity, reads.list(group_by, service=service))
+    return answer(request, Capacity, reads.list(group_by, service=service, tags=tags or []))
 
 
 @router.get("/forecast", dependencies=[COSTLY], summary="The forecast of one of them")

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AwareDatetime
 
-from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.answers import Answer, Cursor, Limit, Tags, answer
 from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
@@ -40,6 +40,7 @@ def list_hosts(
         str | None,
         Query(description="`state:silent`, `verdict:stalled`, `setting:tiering_off`, `finding:…`", max_length=200),
     ] = None,
+    tags: Tags = None,
     sort: Annotated[HostSort, Query(description="By what; `trouble` is how badly a host does.")] = "name",
     order: Annotated[
         Literal["ascending", "descending"], Query(description="Hosts of which it is not known come last.")
@@ -57,6 +58,7 @@ def list_hosts(
         hosts=host,
         words=q,
         cause=cause,
+        tags=tags or [],
         sort=sort,
         descending=order == "descending",
     )

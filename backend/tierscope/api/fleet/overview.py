@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, At, From, MaxPoints, To, answer
+from tierscope.api.base.answers import Answer, At, From, MaxPoints, Tags, To, answer
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
@@ -20,10 +20,15 @@ Grid = Annotated[GridReads, Depends(use(lambda held: held.fleet_grid))]
 @router.get("", summary="The whole installation on one screen")
 @tabular("services", "causes", "moves", "psi", "matrix")
 def read_fleet(
-    request: Request, reads: Reads, from_: From = None, to: To = None, max_points: MaxPoints = 144
+    request: Request,
+    reads: Reads,
+    from_: From = None,
+    to: To = None,
+    max_points: MaxPoints = 144,
+    tags: Tags = None,
 ) -> Answer[FleetOverview]:
     """Headline, figures, services over time, tier moves, memory pressure, why hosts need attention."""
-    return answer(request, FleetOverview, reads.overview(from_=from_, to=to, max_points=max_points))
+    return answer(request, FleetOverview, reads.overview(from_=from_, to=to, max_points=max_points, tags=tags or []))
 
 
 @router.get("/grid", summary="Every host in a short row, for views that show them all")
@@ -36,6 +41,7 @@ def read_grid(
         str,
         Query(description="`service`, `kernel` or `label:key`: how more than 10,000 hosts are told.", max_length=200),
     ] = "service",
+    tags: Tags = None,
 ) -> Answer[FleetGrid]:
     """Size, service, labels, verdict, memory pressure and cold share of every host, now or then; the largest first."""
-    return answer(request, FleetGrid, reads.read(at=at, group=group))
+    return answer(request, FleetGrid, reads.read(at=at, group=group, tags=tags or []))

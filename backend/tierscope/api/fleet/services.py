@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from tierscope.api.base.answers import Answer, Cursor, From, Limit, To, answer
+from tierscope.api.base.answers import Answer, Cursor, From, Limit, Tags, To, answer
 from tierscope.api.base.limited import COSTLY
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
@@ -28,9 +28,10 @@ def list_services(
     cursor: Cursor = None,
     origin: Origin | None = None,
     host: Annotated[str | None, Query(description="Only services seen on this host id.")] = None,
+    tags: Tags = None,
 ) -> Answer[Page[ServiceSummary]]:
     """List services by namespace, name, then id."""
-    view = reads.list(limit=limit, cursor=cursor, origin=origin, host=host)
+    view = reads.list(limit=limit, cursor=cursor, origin=origin, host=host, tags=tags or [])
     return answer(request, Page[ServiceSummary], view)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
-from tierscope.api.base.answers import Answer, Cursor, Limit, answer
+from tierscope.api.base.answers import Answer, Cursor, Limit, Tags, answer
 from tierscope.api.base.figures import Model
 from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
@@ -42,11 +42,12 @@ def list_advice(
     status: Annotated[Status | None, Query(description="Default: all but those that are gone.")] = None,
     service: Annotated[str | None, Query(description="Service id: its own advice, and that to its hosts.")] = None,
     host: Annotated[str | None, Query(description="Host id.")] = None,
+    tags: Tags = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Answer[Page[AdviceCard]]:
     """List cards. Identical knob advice to hosts of one service reads as one card."""
-    page = cards.list(kind=kind, status=status, service=service, host=host, limit=limit, cursor=cursor)
+    page = cards.list(kind=kind, status=status, service=service, host=host, tags=tags or [], limit=limit, cursor=cursor)
     return answer(request, Page[AdviceCard], page)
 
 

@@ -12,6 +12,7 @@ from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.figures import Origin
 from tierscope.domain.base.vocabulary import Severity
+from tierscope.storage.fleet.tags import Tagged
 from tierscope.storage.tables import alert_changes, alert_states, alerts
 
 _ON_ITS_HOSTS = (
@@ -83,6 +84,7 @@ class AlertFilter:
     host: str | None = None
     service: str | None = None
     rule: str | None = None
+    tagged: Tagged | None = None
 
 
 def lock_alerts(transaction: WriteTransaction, *, wait: bool) -> bool:
@@ -231,4 +233,7 @@ def _conditions(wanted: AlertFilter) -> tuple[list[str], dict[str, Any]]:
     if wanted.rule is not None:
         conditions.append("a.rule_id = (SELECT id FROM alert_rules WHERE public_id = :rule)")
         values["rule"] = wanted.rule
+    if wanted.tagged is not None:
+        conditions.append("a.subject_id = ANY(:tagged)")
+        values["tagged"] = [*wanted.tagged.host_ids, *wanted.tagged.service_ids]
     return conditions, values

@@ -1,6 +1,6 @@
 """One short row of every host, for a view that shows them all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import get_args
@@ -83,6 +83,10 @@ class Grid:
 
     statement: str
     values: dict[str, object]
+
+    def of(self, host_ids: Sequence[int]) -> "Grid":
+        """Some of the hosts."""
+        return Grid(f"{self.statement} AND h.id = ANY(:some)", self.values | {"some": list(host_ids)})
 
     def count(self, session: ReadSession) -> dict[HostState | None, int]:
         """Hosts by state."""

@@ -73,6 +73,7 @@ class HostFilter:
     without_recent: bool = False
     """Only hosts of which no worker has summed up the newest hour yet."""
     public_ids: tuple[str, ...] | None = None
+    ids: tuple[int, ...] | None = None
     words: tuple[str, ...] = ()
     """Lower-case texts, each of which is part of the name, kernel, tiers or a label as `key=value`."""
     cause: CauseOf | None = None
@@ -292,6 +293,8 @@ def _conditions(wanted: HostFilter) -> list[ColumnElement[bool]]:
         found.append(_H.c.enrolled_at >= wanted.enrolled_since)
     if wanted.without_recent:
         found.append(_H.c.id.not_in(select(host_recent.c.host_id)))
+    if wanted.ids is not None:
+        found.append(_H.c.id == func.any(list(wanted.ids)))
     if wanted.public_ids is not None:
         found.append(_H.c.public_id.in_(wanted.public_ids))
     if wanted.retired is not None:

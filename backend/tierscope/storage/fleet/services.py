@@ -51,11 +51,14 @@ def list_services(
     host: str | None,
     after: tuple[str, str, int] | None,
     limit: int | None,
+    ids: Sequence[int] | None = None,
 ) -> list[ServiceRow]:
     """Services by namespace, name, then id; `after` is that of the last one seen, `host` a public id."""
     statement = select(*_COLUMNS).select_from(_FROM).order_by(services.c.namespace, services.c.name, services.c.id)
     if origin is not None:
         statement = statement.where(services.c.origin == origin)
+    if ids is not None:
+        statement = statement.where(services.c.id.in_(ids))
     if host is not None:
         inner = select(host_services.c.service_id).join(hosts, hosts.c.id == host_services.c.host_id)
         statement = statement.where(services.c.id.in_(inner.where(hosts.c.public_id == host)))

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from tierscope.core.database import ReadSession, WriteTransaction
 from tierscope.domain.base.figures import Origin
 from tierscope.storage.base.facts import find_fact, store_fact
+from tierscope.storage.fleet.tags import Tagged
 
 _ROUND = "advice_round"
 Kind = Literal["ratio", "knob"]
@@ -107,6 +108,7 @@ CROSS JOIN LATERAL (
  WHERE o.id = a.service_id OR o.id IN (SELECT x.service_id FROM host_services x WHERE x.host_id = a.host_id)
 ) v
 """
+_TAGGED = " AND (a.host_id = ANY(:hosts) OR a.service_id = ANY(:services))"
 _GROUP_BY = " GROUP BY a.kind, a.key, a.status, coalesce(a.body->>'group', a.public_id)"
 _PROVEN = "greatest(coalesce(sum((a.body->'gain'->>'net_per_year_p10')::float8 ORDER BY a.id), 0), 0)"
 _FIRST = "CASE WHEN a.kind = 'knob' OR bool_or(a.body->'says'->>'ratio' IS NOT NULL) THEN 0 ELSE 1 END"
@@ -121,6 +123,7 @@ def list_groups(
     status: str | None,
     service: str | None,
     host: str | None,
+    tagged: Tagged | None = None,
     after: int,
     limit: int,
 ) -> list[GroupRow]:
@@ -135,9 +138,11 @@ def list_groups(
         " AND (a.host_id IS NULL OR h.id IS NOT NULL)"
         " AND (CAST(:host AS text) IS NULL OR h.public_id = :host)"
         " AND (CAST(:service AS text) IS NULL OR v.ids ? CAST(:service AS text))"
-        f"{_GROUP_BY}{_ORDER} OFFSET :after LIMIT :limit"
+        f"{'' if tagged is None else _TAGGED}{_GROUP_BY}{_ORDER} OFFSET :after LIMIT :limit"
     )
-    values = {"kind": kind, "status": status, "service": service, "host": host, "after": after, "limit": limit}
+    values: dict[str, Any] = {"kind": kind, "status": status, "service": service, "host": host}
+    values |= {"after": after, "limit": limit}
+    values |= {} if tagged is None else {"hosts": list(tagged.hosts), "services": list(tagged.services)}
     return [_group(dict(row)) for row in session.execute(statement, values).mappings()]
 
 

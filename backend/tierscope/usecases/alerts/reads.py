@@ -1,6 +1,7 @@
 """Alerts for lists, timelines and charts: with their history, what mutes them, and the minutes behind them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from tierscope.core.database import ReadSession
@@ -37,6 +38,7 @@ from tierscope.usecases.alerts.conditions import find_condition
 from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import decode_moment, encode_moment
 from tierscope.usecases.base.windows import parse_window
+from tierscope.usecases.fleet.tags import read_tagged
 
 __all__ = ["AlertFilter", "AlertReads"]
 
@@ -52,14 +54,15 @@ _MOST = timedelta(hours=24)
 class AlertReads(ContextUseCase):
     """Reads of alerts."""
 
-    def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None) -> Page[Alert]:
+    def list(self, wanted: AlertFilter, *, limit: int, cursor: str | None, tags: Sequence[str] = ()) -> Page[Alert]:
         """Alerts, newest first.
 
         Raises:
-            BadRequest: the cursor is not one of ours.
+            BadRequest: the cursor is not one of ours, or a tag not `key=value`.
         """
         before = None if cursor is None else decode_moment(cursor)
         with self._context.database.read() as session:
+            wanted = replace(wanted, tagged=read_tagged(session, tags))
             rows = stored.list_alerts(session, wanted, before=before, limit=limit + 1)
             views = self._views(session, rows[:limit])
         more = len(rows) > limit
@@ -78,14 +81,17 @@ class AlertReads(ContextUseCase):
             history = tuple(map(view_change, stored.changes_of(session, [row.id])))
             return AlertDetail(self._views(session, [row])[0], history, evidence, notes)
 
-    def timeline(self, wanted: AlertFilter, *, from_: str | None, to: str | None) -> AlertTimeline:
+    def timeline(
+        self, wanted: AlertFilter, *, from_: str | None, to: str | None, tags: Sequence[str] = ()
+    ) -> AlertTimeline:
         """The stretches of all alerts that were open in a window.
 
         Raises:
-            BadRequest: the window cannot be understood.
+            BadRequest: the window cannot be understood, or a tag is not `key=value`.
         """
         window = parse_window(from_, to, now=self._context.clock(), default=timedelta(days=1))
         with self._context.database.read() as session:
+            wanted = replace(wanted, tagged=read_tagged(session, tags))
             rows = stored.alerts_between(session, wanted, window.start, window.end, limit=MAX_SPANS)
             changes = stored.changes_of(session, [row.id for row in rows])
             public = {row.id: row.public_id for row in list_rules(session)}

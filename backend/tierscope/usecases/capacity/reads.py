@@ -24,6 +24,7 @@ from tierscope.storage.capacity.rows import (
     read_forecasts,
 )
 from tierscope.storage.fleet.services import list_services
+from tierscope.storage.fleet.tags import Tagged
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service
@@ -52,6 +53,7 @@ from tierscope.usecases.capacity.views import (
     Metric,
     Widened,
 )
+from tierscope.usecases.fleet.tags import read_tagged
 
 FRESH = timedelta(days=8)
 MAX_HORIZON_DAYS = 400
@@ -62,11 +64,11 @@ PARTIAL_TODAY = "Figures are of the newest day with at least six hours of data; 
 class CapacityReads(ContextUseCase):
     """Capacity of services and host groups."""
 
-    def list(self, group_by: str, *, service: str | None = None) -> Capacity:
-        """All services, one of them, or all groups of a grouping, by name.
+    def list(self, group_by: str, *, service: str | None = None, tags: Sequence[str] = ()) -> Capacity:
+        """All services, one of them, or all groups of a grouping, by name; tags pick services.
 
         Raises:
-            BadRequest: there is no such grouping.
+            BadRequest: there is no such grouping, or a tag is not `key=value`.
             NotFound: there is no such service.
         """
         now = self._context.clock()
@@ -79,7 +81,8 @@ class CapacityReads(ContextUseCase):
                 raise BadRequest(
                     f"there is no grouping {group_by[:80]!r}", next_step=f"Use one of {', '.join(groupings)}."
                 )
-            refs = _services(session, service) if kind == "service" else _groups(session, group_by)
+            tagged = read_tagged(session, tags)
+            refs = _services(session, service, tagged) if kind == "service" else _groups(session, group_by)
             newest = {row.subject: row for row in newest_days(session, kind, now - FRESH)}
             whole = count_days(session, kind, now - SPAN, MIN_HOURS)
             outlooks = {
@@ -172,8 +175,9 @@ def read_outlooks(session: ReadSession, kind: Kind) -> dict[str, tuple[datetime,
     return {subject: (row.last_day, Outlook.from_body(row.body)) for subject, row in rows.items()}
 
 
-def _services(session: ReadSession, only: str | None) -> list[CapacitySubjectRef]:
-    rows = list_services(session, origin=None, host=None, after=None, limit=None)
+def _services(session: ReadSession, only: str | None, tagged: Tagged | None) -> list[CapacitySubjectRef]:
+    ids = None if tagged is None else tagged.services
+    rows = list_services(session, origin=None, host=None, after=None, limit=None, ids=ids)
     return [
         CapacitySubjectRef("service", row.public_id, f"{row.namespace}/{row.name}", row.origin)
         for row in rows

@@ -1,5 +1,6 @@
 """All hosts on one screen: how large each is, what it runs, and how it does."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -19,6 +20,7 @@ from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.windows import parse_instant
 from tierscope.usecases.fleet.limits import limits_at
+from tierscope.usecases.fleet.tags import read_tagged
 from tierscope.usecases.heat.services import RULE, HeatNow, read_heat_at, read_heat_now
 
 MOST_HOSTS = 10_000
@@ -70,13 +72,13 @@ class GridReads:
         self._context = context
         self._most_hosts = most_hosts
 
-    def read(self, *, at: str | None = None, group: str = "service") -> FleetGrid:
+    def read(self, *, at: str | None = None, group: str = "service", tags: Sequence[str] = ()) -> FleetGrid:
         """All hosts that are neither retired nor revoked, as they are now or were at a moment.
 
         `group`: `service`, `kernel` or `label:` and a key; by it more than `most_hosts` are told.
 
         Raises:
-            BadRequest: the time is not understood, or in the future; or there is no such grouping.
+            BadRequest: the time is not understood, or in the future; there is no such grouping, or a tag is none.
         """
         if group not in ("service", "kernel") and not (group.startswith("label:") and group != "label:"):
             raise BadRequest(f"{group[:80]!r} is not `service`, `kernel` or `label:` and a key")
@@ -87,6 +89,8 @@ class GridReads:
         with self._context.database.read() as session:
             is_now = moment == now
             grid = grid_now(limits_at(now)) if is_now else grid_at(session, moment, span=SPAN)
+            tagged = read_tagged(session, tags)
+            grid = grid if tagged is None else grid.of(tagged.hosts)
             heats = read_heat_now(session, now=now) if is_now else read_heat_at(session, moment)
             counts = grid.count(session)
             total = sum(counts.values())

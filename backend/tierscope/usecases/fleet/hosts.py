@@ -39,6 +39,7 @@ from tierscope.usecases.fleet.headlines import describe_host
 from tierscope.usecases.fleet.host_agent import AgentInfo, CollectorInfo, view_agent, view_collectors
 from tierscope.usecases.fleet.host_summaries import HostSummary, Summarised, list_summaries, summarise
 from tierscope.usecases.fleet.limits import limits_at
+from tierscope.usecases.fleet.tags import read_tagged
 
 SELF_REPORT_SPAN = timedelta(days=1)
 NEWEST_SAMPLE_SPAN = timedelta(minutes=10)
@@ -127,13 +128,14 @@ class HostReads(ContextUseCase):
         hosts: Sequence[str] | None = None,
         words: str = "",
         cause: str | None = None,
+        tags: Sequence[str] = (),
         sort: HostSort = "name",
         descending: bool = False,
     ) -> HostPage:
         """Hosts by name, then id; or in another order, which may change between two pages, as hosts do.
 
         Raises:
-            BadRequest: a label is not `key=value`, a cause not `kind:key`, or the cursor is not one of ours.
+            BadRequest: a label or tag is not `key=value`, a cause not `kind:key`, or the cursor is not one of ours.
         """
         now = self._context.clock()
         wanted = replace(
@@ -146,6 +148,8 @@ class HostReads(ContextUseCase):
         limits = limits_at(now)
         order = HostOrder(sort, descending, limits)
         with self._context.database.read() as session:
+            tagged = read_tagged(session, tags)
+            wanted = wanted if tagged is None else replace(wanted, ids=tagged.hosts)
             if _by_name(wanted, order):
                 rows, following = _page_by_name(session, wanted, cursor, limit)
             else:

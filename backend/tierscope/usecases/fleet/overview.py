@@ -14,6 +14,7 @@ from tierscope.domain.base.buckets import hour_of
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import NOW, AsOf, Described, now_fields
 from tierscope.domain.base.figures import Figure, Series, TimeAxis, Window, gaps_to_none
+from tierscope.domain.fleet.host_columns import HostColumns
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.heat.classes import class_shares
 from tierscope.domain.ledger.figures import TierFlow
@@ -21,6 +22,7 @@ from tierscope.storage.fleet.causes import HostCause
 from tierscope.storage.fleet.host_columns import read_host_columns
 from tierscope.storage.fleet.recent import FLOWS, RATES
 from tierscope.storage.fleet.services import has_more_pairs, list_services
+from tierscope.storage.fleet.tags import Tagged
 from tierscope.storage.heat.fleet import read_hours, read_samples
 from tierscope.storage.heat.services import read_class_hours
 from tierscope.storage.nodes.counts import read_hosts_away
@@ -31,8 +33,9 @@ from tierscope.usecases.fleet.limits import limits_at
 from tierscope.usecases.fleet.overview_hosts import read_hosts_together
 from tierscope.usecases.fleet.overview_moves import read_course
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, SummarisedService, summarise_services
+from tierscope.usecases.fleet.tags import read_tagged
 from tierscope.usecases.heat.class_lines import class_lines
-from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, read_heat_now
+from tierscope.usecases.heat.services import RULE, HeatNow, choose_heat, fleet_figures, heats_of, read_heat_now
 
 Floats = npt.NDArray[np.float64]
 NowFigure = Annotated[Figure, NOW]
@@ -104,21 +107,23 @@ class FleetOverview:
 class FleetReads(ContextUseCase):
     """Reads of the fleet."""
 
-    def overview(self, *, from_: str | None, to: str | None, max_points: int) -> FleetOverview:
-        """All hosts and services now, and the window's course.
+    def overview(
+        self, *, from_: str | None, to: str | None, max_points: int, tags: Sequence[str] = ()
+    ) -> FleetOverview:
+        """All hosts and services now, and the window's course; with tags those that have them, and the course of all.
 
         Raises:
-            BadRequest: the window is not understood.
+            BadRequest: the window is not understood, or a tag not `key=value`.
         """
         now = self._context.clock()
         window = parse_window(from_, to, now=now)
         moves_grid = make_grid(window, interval_s=60.0, max_points=max_points)
         with self._context.database.read() as session:
+            tagged = read_tagged(session, tags)
             columns = read_host_columns(session, limits_at(now), sorted({*RATES, *FLOWS}))
-            hosts = read_hosts_together(session, columns, now=now)
-            services = list_services(session, origin=None, host=None, after=None, limit=MAX_SERVICES)
-            heats = read_heat_now(session, now=now)
-            lines = summarise_services(session, services, heats, now=now, columns=columns)
+            shown = columns if tagged is None else columns.of(np.flatnonzero(np.isin(columns.host_ids, tagged.hosts)))
+            hosts = read_hosts_together(session, shown, now=now)
+            lines, heats = _read_services(session, tagged, columns, now)
             matrix_grid, over_time = _read_matrix(session, window, now=now, max_points=max_points)
             course = read_course(session, moves_grid, hosts.ledgers, now=now)
             away = read_hosts_away(session)
@@ -167,6 +172,17 @@ class FleetReads(ContextUseCase):
             psi=course.psi,
             moves_missing=course.missing,
         )
+
+
+def _read_services(
+    session: ReadSession, tagged: Tagged | None, columns: HostColumns, now: datetime
+) -> tuple[list[SummarisedService], dict[int, HeatNow]]:
+    """Lines of services, each over all its hosts, and the heat of all hosts, or of those with the tags."""
+    ids = None if tagged is None else tagged.services
+    services = list_services(session, origin=None, host=None, after=None, limit=MAX_SERVICES, ids=ids)
+    heats = read_heat_now(session, now=now)
+    lines = summarise_services(session, services, heats, now=now, columns=columns)
+    return lines, heats if tagged is None else heats_of(heats, tagged.services, tagged.hosts)
 
 
 def _read_matrix(

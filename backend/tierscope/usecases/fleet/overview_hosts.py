@@ -47,7 +47,7 @@ class FleetHosts:
 
 
 def read_hosts_together(session: ReadSession, columns: HostColumns, *, now: datetime) -> HostsTogether:
-    """All hosts that are neither retired nor revoked; `columns` are of all hosts with RATES and FLOWS."""
+    """Those of the hosts in `columns`, which have RATES and FLOWS, that are neither retired nor revoked."""
     fleet = _in_service(session, columns, now)
     known, others = fleet.columns, fleet.others
     summed = np.flatnonzero(known.summed)
@@ -85,7 +85,8 @@ def _in_service(session: ReadSession, columns: HostColumns, now: datetime) -> Fl
     known = columns.of(np.flatnonzero(~columns.retired))
     if known.summed.all():
         return FleetHosts(known, ())
-    wanted = HostFilter(retired=False, without_recent=True)
+    lacking = tuple(known.host_ids[~known.summed].tolist())
+    wanted = HostFilter(retired=False, without_recent=True, ids=lacking)
     others = summarise(session, list_hosts(session, wanted=wanted, after=None, limit=None), now=now)
     return FleetHosts(known, tuple(others))
 

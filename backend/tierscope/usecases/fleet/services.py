@@ -1,5 +1,6 @@
 """Reads of services: the list, and one service in one sentence with its evidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -17,6 +18,7 @@ from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
 from tierscope.usecases.base.windows import parse_window
 from tierscope.usecases.fleet.headlines import describe_service
 from tierscope.usecases.fleet.service_summaries import ServiceSummary, summarise_services
+from tierscope.usecases.fleet.tags import read_tagged
 from tierscope.usecases.heat.services import read_heat_now
 
 MAX_EVENTS = 200
@@ -54,11 +56,13 @@ class ServiceDetail:
 class ServiceReads(ContextUseCase):
     """Reads of services."""
 
-    def list(self, *, limit: int, cursor: str | None, origin: Origin | None, host: str | None) -> Page[ServiceSummary]:
-        """Services by namespace, name, then id.
+    def list(
+        self, *, limit: int, cursor: str | None, origin: Origin | None, host: str | None, tags: Sequence[str] = ()
+    ) -> Page[ServiceSummary]:
+        """Services by namespace, name, then id; with tags those on hosts that have them.
 
         Raises:
-            BadRequest: the cursor is not one of ours.
+            BadRequest: the cursor is not one of ours, or a tag not `key=value`.
         """
         now = self._context.clock()
         after = None
@@ -66,7 +70,9 @@ class ServiceReads(ContextUseCase):
             namespace, name, service_id = decode_cursor(cursor, (str, str, int))
             after = (str(namespace), str(name), int(service_id))
         with self._context.database.read() as session:
-            rows = list_services(session, origin=origin, host=host, after=after, limit=limit + 1)
+            tagged = read_tagged(session, tags)
+            ids = None if tagged is None else tagged.services
+            rows = list_services(session, origin=origin, host=host, after=after, limit=limit + 1, ids=ids)
             items = summarise_services(session, rows[:limit], read_heat_now(session, now=now), now=now)
         last = rows[limit - 1] if len(rows) > limit else None
         return Page(

@@ -88,6 +88,16 @@ def read_heat_now(session: ReadSession, *, now: datetime, service_id: int | None
     return found
 
 
+def heats_of(heats: Mapping[int, HeatNow], services: Sequence[int], hosts: Sequence[int]) -> dict[int, HeatNow]:
+    """The heat of these services on these hosts; without those whose heat is not known by host."""
+    found = {}
+    for one in services:
+        heat = heats.get(one)
+        if heat is not None and isinstance(heat.source, ColumnSource):
+            found[one] = replace(heat, source=heat.source.of_hosts(hosts), left_out=heat.left_out & {*hosts})
+    return found
+
+
 def _without(heat: HeatNow, away: Away, lost: Sequence[Span]) -> HeatNow | None:
     """The heat of hosts whose server answers: what gathered hours say of others is not of now. None where none does.
 

@@ -1,6 +1,6 @@
 """Advice cards: what was advised to whom, by proven gain, then by what is at stake, and what people decided on it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -16,6 +16,7 @@ from tierscope.storage.knobs import advice as stored
 from tierscope.storage.knobs.advice import GroupRow, Kind, Status
 from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import decode_cursor, encode_cursor
+from tierscope.usecases.fleet.tags import read_tagged
 
 __all__ = ["Advice", "AdviceCard", "AdviceDetail", "Decision", "Kind", "Status"]
 
@@ -69,18 +70,26 @@ class Advice(ClockedUseCase):
         status: Status | None,
         service: str | None,
         host: str | None,
+        tags: Sequence[str] = (),
         limit: int,
         cursor: str | None,
     ) -> Page[AdviceCard]:
         """Cards, the highest proven gain first, then the most at stake; what is gone only where it is asked for.
 
         Raises:
-            BadRequest: the cursor is not one of ours.
+            BadRequest: the cursor is not one of ours, or a tag not `key=value`.
         """
         after = 0 if cursor is None else int(decode_cursor(cursor, (int,))[0])
         with self._database.read() as session:
             rows = stored.list_groups(
-                session, kind=kind, status=status, service=service, host=host, after=after, limit=limit + 1
+                session,
+                kind=kind,
+                status=status,
+                service=service,
+                host=host,
+                tagged=read_tagged(session, tags),
+                after=after,
+                limit=limit + 1,
             )
         more = encode_cursor(after + limit) if len(rows) > limit else None
         return Page(tuple(AdviceCard(**_fields(row)) for row in rows[:limit]), more)

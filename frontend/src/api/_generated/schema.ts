@@ -2992,6 +2992,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What lists can be narrowed by
+         * @description Services, owning teams, kernels and labels, with how many hosts have each.
+         */
+        get: operations["list_tags_v1_tags_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tco/compare": {
         parameters: {
             query?: never;
@@ -13340,6 +13360,29 @@ export interface components {
             host_id: string | null;
         };
         /**
+         * TagChoices
+         * @description What lists can be narrowed by.
+         */
+        TagChoices: {
+            /**
+             * Tags
+             * @description `service`, `owner` (a team), `kernel`, and every label of a host.
+             */
+            tags: components["schemas"]["TagValue"][];
+        };
+        /**
+         * TagValue
+         * @description A value of a tag, and how many hosts have it.
+         */
+        TagValue: {
+            /** Hosts */
+            hosts: number;
+            /** Key */
+            key: string;
+            /** Value */
+            value: string;
+        };
+        /**
          * TakenMemory
          * @description Pages of one service that left the top tier of a host while another took memory there.
          */
@@ -14810,6 +14853,8 @@ export type SweepSwap = components['schemas']['SweepSwap'];
 export type SweepTask = components['schemas']['SweepTask'];
 export type SwitchAnswer = components['schemas']['SwitchAnswer'];
 export type SwitchRequest = components['schemas']['SwitchRequest'];
+export type TagChoices = components['schemas']['TagChoices'];
+export type TagValue = components['schemas']['TagValue'];
 export type TakenMemory = components['schemas']['TakenMemory'];
 export type TcoAnswer = components['schemas']['TcoAnswer'];
 export type TcoComparison = components['schemas']['TcoComparison'];
@@ -15716,6 +15761,8 @@ export interface operations {
                 service?: string | null;
                 /** @description Host id. */
                 host?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description At most this many items. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
@@ -16500,6 +16547,8 @@ export interface operations {
                 service?: string | null;
                 /** @description Rule id. */
                 rule?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description At most this many items. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. */
@@ -16652,6 +16701,8 @@ export interface operations {
                 service?: string | null;
                 /** @description Rule id. */
                 rule?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
@@ -16920,6 +16971,8 @@ export interface operations {
                 group_by?: string;
                 /** @description One service alone, by its id. */
                 service?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
@@ -17718,6 +17771,8 @@ export interface operations {
                 to?: string | null;
                 /** @description At most this many points; the resolution is named. */
                 max_points?: number;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
                 /** @description Which table a file has. */
@@ -17816,6 +17871,8 @@ export interface operations {
                 at?: string | null;
                 /** @description `service`, `kernel` or `label:key`: how more than 10,000 hosts are told. */
                 group?: string;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
                 /** @description Which table a file has. */
@@ -17936,6 +17993,8 @@ export interface operations {
                 q?: string;
                 /** @description `state:silent`, `verdict:stalled`, `setting:tiering_off`, `finding:…` */
                 cause?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description By what; `trouble` is how badly a host does. */
                 sort?: "name" | "state" | "seen" | "memory" | "promoted" | "demoted" | "psi" | "trouble" | "findings" | "kernel";
                 /** @description Hosts of which it is not known come last. */
@@ -20708,6 +20767,8 @@ export interface operations {
                 origin?: ("live" | "import" | "simulated") | null;
                 /** @description Only services seen on this host id. */
                 host?: string | null;
+                /** @description `key=value` of service, owner, kernel or a label; values of one key widen, other keys narrow. */
+                tag?: string[] | null;
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
             };
@@ -24598,6 +24659,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SweepRun"];
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_tags_v1_tags_get: {
+        parameters: {
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TagChoices"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
                 };
             };
             /** @description Unchanged since the answer whose ETag was sent */

@@ -2,6 +2,7 @@
 import { fairBases, limitKinds, type FairBasis, type LimitKind, type TenantKind } from './fairnessUrl'
 import { readComparison } from '../comparison'
 import { isTime } from '../units/time'
+import { readTags, writeTags } from './tagsUrl'
 
 /** Parameters of every page: the time range, and whether it moves with the clock. */
 export interface TimeSearch {
@@ -12,6 +13,8 @@ export interface TimeSearch {
   marks?: 'off' | undefined
   /** The page alone, on a screen on a wall: 1, or the seconds after which the next shared view follows. */
   kiosk?: number | undefined
+  /** What narrows every page to some hosts and services: `key=value,…`. */
+  tags?: string | undefined
 }
 
 export const serviceTabs = [
@@ -171,6 +174,7 @@ export function readTimeSearch(raw: RawSearch): TimeSearch {
     live: oneOf(raw, 'live', ['off']),
     marks: oneOf(raw, 'marks', ['off']),
     kiosk: whole(raw, 'kiosk', 3600),
+    tags: writeTags(readTags(text(raw, 'tags', 1000))),
   }
 }
 

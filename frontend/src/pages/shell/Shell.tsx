@@ -1,7 +1,7 @@
 import { AppShell, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { Outlet, useRouterState } from '@tanstack/react-router'
+import { Outlet, useRouterState, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect, useRef, type ReactNode } from 'react'
 import type { InstallationStatus } from '../../api/_generated/schema'
 import { statusQuery } from '../../api/queries/operate/status'
@@ -24,6 +24,7 @@ import { ShortcutsDialog } from './navigation/ShortcutsDialog'
 import { TopBar } from './navigation/TopBar'
 import { useShortcuts } from './navigation/useShortcuts'
 import classes from './Shell.module.css'
+import { TagsBar } from './tags/TagsBar'
 import { useTimeRange } from './time/useTimeRange'
 import { ViewsDialog } from './views/ViewsDialog'
 
@@ -35,6 +36,7 @@ export function Shell(): ReactNode {
   const [viewsOpened, views] = useDisclosure(false)
   const { isKiosk, setKiosk } = useKiosk()
   const { isLive, setLive } = useTimeRange()
+  const { tags } = useSearch({ from: '__root__' })
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
   const status = useQuery(statusQuery())
@@ -95,12 +97,14 @@ export function Shell(): ReactNode {
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {isKiosk && <KioskBar onLeave={() => setKiosk(false)} />}
         <ConnectionBanner />
+        <TagsBar />
         <NodesBanner status={status.data} />
         {status.data?.simulated === true && <SimulatedBanner />}
         {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
         <div className={isKiosk ? `${classes.main} ${classes.kiosk}` : classes.main}>
           <ExportOriginContext value={origin}>
-            <Outlet />
+            {/* Nothing of the answers before stays on the page when it is narrowed. */}
+            <Outlet key={tags} />
           </ExportOriginContext>
         </div>
       </AppShell.Main>

@@ -2,6 +2,7 @@ import { ActionIcon, Burger, Button, Tooltip, useComputedColorScheme, useMantine
 import { IconBook, IconKeyboard, IconMoon, IconPlus, IconSearch, IconSun } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { AccountMenu } from '../access/AccountMenu'
+import { TagsControl } from '../tags/TagsControl'
 import { TimeRangeControl } from '../time/TimeRangeControl'
 import { ViewsMenu } from '../views/ViewsMenu'
 import classes from './TopBar.module.css'
@@ -40,6 +41,7 @@ export function TopBar({ navOpened, onNav, onSearch, onShortcuts, onViews, onKio
         <IconSearch size={17} />
       </ActionIcon>
       <AddHosts />
+      <TagsControl />
       <TimeRangeControl />
       <ViewsMenu onViews={onViews} onKiosk={onKiosk} />
       <Tooltip label="Documentation">
