@@ -11,7 +11,7 @@ import boto3
 from factories.loopback import free_port
 from factories.prometheus import answers
 from factories.waiting import DEADLINE_SECONDS, until
-from tierscope.core.settings import Objects, Outgoing, Settings
+from tierscope.core.settings import History, Objects, Outgoing, Settings
 
 BUCKET = "tierscope-test"
 
@@ -44,20 +44,29 @@ def empty_bucket(address: str) -> None:
 
 def s3_settings(address: str) -> Settings:
     """Of a service that keeps objects in that bucket."""
-    return Settings(
-        outgoing=Outgoing(allow=(address.removeprefix("http://"),)),
-        objects=Objects(
-            store="s3",
-            bucket=BUCKET,
-            prefix="fleet/",
-            endpoint_url=address,
-            access_key_id="key",
-            secret_access_key="secret",
-            attempts=1,
-            connect_seconds=DEADLINE_SECONDS,
-            read_seconds=DEADLINE_SECONDS,
-        ),
-    )
+    return Settings(outgoing=_outgoing(address), objects=Objects.model_validate({"store": "s3", **_place(address)}))
+
+
+def s3_history(address: str) -> Settings:
+    """Of a service that publishes history in that bucket."""
+    return Settings(outgoing=_outgoing(address), history=History.model_validate({"store": "s3", **_place(address)}))
+
+
+def _outgoing(address: str) -> Outgoing:
+    return Outgoing(allow=(address.removeprefix("http://"),))
+
+
+def _place(address: str) -> dict[str, object]:
+    return {
+        "bucket": BUCKET,
+        "prefix": "fleet/",
+        "endpoint_url": address,
+        "access_key_id": "key",
+        "secret_access_key": "secret",
+        "attempts": 1,
+        "connect_seconds": DEADLINE_SECONDS,
+        "read_seconds": DEADLINE_SECONDS,
+    }
 
 
 def s3_environment(address: str) -> dict[str, str]:

@@ -33,6 +33,7 @@ NAMES_A_SUBJECT = re.compile(r"host|service|subject|target_id|alert_id")
 LEFT_ALONE = {
     "alert_acknowledgements.alert_id": "goes with its alert",
     "alert_changes.alert_id": "goes with its alert",
+    "history_files.first_host": "the first of 64 numbers; a step waits for the files of a host",
     "capacity_groups.subject": "a group of hosts by SKU, rack or label",
     "sample_series.target_id": "goes with its target",
 }

@@ -91,13 +91,14 @@ class Outgoing(BaseModel):
     secrets_dir: Path | None = Field(default=None, description="The one directory that receivers' secret files are in.")
 
 
-class Objects(BaseModel):
-    """Where bodies of heat tiles and page samples are kept once their hour is over: rows, files, or an S3 bucket."""
+class ObjectPlace(BaseModel):
+    """A directory, or an S3 bucket."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    store: Literal["database", "directory", "s3"] = "database"
-    directory: Path | None = Field(default=None, description="For `directory`; null = `objects` in the data directory.")
+    directory: Path | None = Field(
+        default=None, description="For `directory`; null = `objects` or `history` in the data directory."
+    )
     bucket: str = ""
     prefix: str = Field(default="", description="Put before every key, such as `tierscope/`.")
     endpoint_url: str | None = Field(
@@ -110,6 +111,21 @@ class Objects(BaseModel):
     attempts: int = Field(default=3, gt=0, description="Of each request, with growing pauses.")
     connect_seconds: float = Field(default=3.0, gt=0)
     read_seconds: float = Field(default=15.0, gt=0)
+
+
+class Objects(ObjectPlace):
+    """Where bodies of heat tiles and page samples are kept once their hour is over: rows, files, or an S3 bucket."""
+
+    store: Literal["database", "directory", "s3"] = "database"
+
+
+class History(ObjectPlace):
+    """Where closed days are published as Parquet for other engines."""
+
+    store: Literal["off", "directory", "s3"] = "off"
+    keep_days: int = Field(
+        default=1095, gt=0, description="How long published days stay, those too that the database has no more."
+    )
 
 
 class Mail(BaseModel):
@@ -292,6 +308,7 @@ class Settings(BaseSettings):
     outgoing: Outgoing = Outgoing()
     mail: Mail = Mail()
     objects: Objects = Objects()
+    history: History = History()
     password_login: bool = Field(default=True, description="Whether local users log in with a password.")
     oidc: Oidc = Oidc()
     rate_limits: RateLimits = RateLimits()

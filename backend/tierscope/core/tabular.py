@@ -3,10 +3,14 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from tierscope.core.errors import Unprocessable
 
@@ -70,6 +74,109 @@ def write_table(
     return file.finish(metadata)
 
 
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a column as one value: whole numbers (of times, microseconds since the epoch), or numbers.
+
+    Of text the places in `texts`, where less than 0 is absent. Absent too is what is not `present`, and NaN.
+    """
+
+    values: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    present: npt.NDArray[np.bool_] | None = None
+    texts: Sequence[str] = ()
+
+
+def write_groups(
+    columns: Sequence[Column], groups: Iterable[Sequence[Cells]], metadata: Mapping[str, str]
+) -> tuple[bytes, int]:
+    """A table as Parquet, each group of rows read by itself; how many rows. The same cells are the same bytes.
+
+    Whole numbers and texts by dictionary, which every reader knows; numbers by streams of their bytes.
+
+    Raises:
+        Unprocessable: the installation cannot write Parquet.
+    """
+    pa, _ = _parquet()
+    schema = pa.schema([(one.name, _arrow_type(pa, one.kind)) for one in columns], metadata=dict(metadata))
+
+    def tables() -> Iterator[Any]:
+        for group in groups:
+            arrays = [_cells(pa, one.type, cells) for one, cells in zip(schema, group, strict=True)]
+            yield pa.Table.from_arrays(arrays, schema=schema)
+
+    return _write_groups(schema, tables())
+
+
+def only_rows(body: bytes, kept: Mapping[str, AbstractSet[str]]) -> tuple[bytes, int]:
+    """A file of `write_groups` with those rows alone whose texts are kept, or absent; how many rows."""
+    pa, parquet = _parquet()
+    file = parquet.ParquetFile(io.BytesIO(body))
+
+    def tables() -> Iterator[Any]:
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number)
+            columns = zip(*(group[name].to_pylist() for name in kept), strict=True)
+            stays = [
+                all(text is None or text in some for text, some in zip(texts, kept.values(), strict=True))
+                for texts in columns
+            ]
+            yield group.filter(pa.array(stays, pa.bool_()))
+
+    return _write_groups(file.schema_arrow, tables())
+
+
+def _write_groups(schema: Any, tables: Iterable[Any]) -> tuple[bytes, int]:  # noqa: ANN401 - pyarrow has no types
+    pa, parquet = _parquet()
+    numbers = [one.name for one in schema if pa.types.is_floating(one.type)]
+    others = [one.name for one in schema if one.name not in numbers]
+    out = io.BytesIO()
+    n_rows = 0
+    with parquet.ParquetWriter(
+        out, schema, compression="zstd", use_dictionary=others, use_byte_stream_split=numbers
+    ) as writer:
+        for table in tables:
+            n_rows += len(table)
+            if len(table):
+                writer.write_table(table, row_group_size=len(table))
+    return out.getvalue(), n_rows
+
+
+def _parquet() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra that an installation may lack, and slow to load
+        from pyarrow import parquet  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise _not_installed("Parquet") from error
+    return pa, parquet
+
+
+def _not_installed(name: str) -> Unprocessable:
+    return Unprocessable(
+        f"this installation cannot write {name}: pyarrow is not installed",
+        next_step="Install the extra `tierscope[parquet]`, or ask for format=csv.",
+    )
+
+
+def _arrow_type(pa: Any, kind: Kind) -> Any:  # noqa: ANN401 - pyarrow has no types
+    kinds = {
+        "text": pa.string,
+        "integer": pa.int64,
+        "number": pa.float64,
+        "boolean": pa.bool_,
+        "date": pa.date32,
+        "time": lambda: pa.timestamp("us", tz="UTC"),
+    }
+    return kinds[kind]()
+
+
+def _cells(pa: Any, kind: Any, cells: Cells) -> Any:  # noqa: ANN401 - pyarrow has no types
+    if pa.types.is_string(kind):
+        places = pa.array(cells.values.astype(np.int32), mask=cells.values < 0)
+        return pa.DictionaryArray.from_arrays(places, pa.array(list(cells.texts), kind)).dictionary_decode()
+    absent = np.isnan(cells.values) if cells.present is None else ~cells.present
+    return pa.array(cells.values, mask=absent).cast(kind)
+
+
 def plain_text(text: str) -> str:
     """Text that a spreadsheet program shows as it is: what looks like a formula gets an apostrophe in front.
 
@@ -110,11 +217,7 @@ class _Arrow:
         try:
             import pyarrow as pa  # noqa: PLC0415 - an extra that an installation may lack, and slow to load
         except ImportError as error:
-            name = "Parquet" if file_format == "parquet" else "Arrow"
-            raise Unprocessable(
-                f"this installation cannot write {name}: pyarrow is not installed",
-                next_step="Install the extra `tierscope[parquet]`, or ask for format=csv.",
-            ) from error
+            raise _not_installed("Parquet" if file_format == "parquet" else "Arrow") from error
         self._pa = pa
         self._columns = columns
         self._format = file_format
@@ -126,22 +229,10 @@ class _Arrow:
         self._batches.append(self._pa.RecordBatch.from_arrays(arrays, names=[one.name for one in self._columns]))
 
     def _array(self, column: Column, cells: Sequence[Cell]) -> Any:  # noqa: ANN401 - pyarrow has no types
-        kind = self._type(column.kind)
+        kind = _arrow_type(self._pa, column.kind)
         if column.many:
             kind = self._pa.list_(kind)
         return self._pa.array([_typed(column.kind, cell) for cell in cells], type=kind)
-
-    def _type(self, kind: Kind) -> Any:  # noqa: ANN401 - the same
-        pa = self._pa
-        kinds = {
-            "text": pa.string,
-            "integer": pa.int64,
-            "number": pa.float64,
-            "boolean": pa.bool_,
-            "date": pa.date32,
-            "time": lambda: pa.timestamp("us", tz="UTC"),
-        }
-        return kinds[kind]()
 
     def finish(self, metadata: Mapping[str, str]) -> bytes:
         if not self._batches:

@@ -14,6 +14,7 @@ TASKS = (
     "rebuild",
     "retention",
     "objects",
+    "history",
     "advice",
     "experiments",
     "fleet_statistics",

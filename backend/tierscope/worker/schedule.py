@@ -19,6 +19,8 @@ REPORTS_SECONDS = 60
 PURGES_SECONDS = 60
 OBJECTS_SECONDS = 60
 ALL_OBJECTS_SECONDS = 3600
+HISTORY_SECONDS = 300
+ALL_HISTORY_SECONDS = 3600
 PUSH_SECONDS = 60
 
 EVERY_SECONDS: dict[str, float] = {
@@ -30,6 +32,8 @@ EVERY_SECONDS: dict[str, float] = {
     "retention.keep": RETENTION_SECONDS,
     "objects.move": OBJECTS_SECONDS,
     "objects.keep": ALL_OBJECTS_SECONDS,
+    "history.publish": HISTORY_SECONDS,
+    "history.look": ALL_HISTORY_SECONDS,
     "advice.refresh": ADVICE_SECONDS,
     "experiments.freeze": EXPERIMENTS_SECONDS,
     "fleet_statistics.update": FLEET_STATISTICS_SECONDS,

@@ -1,4 +1,4 @@
-"""`tierscope objects`: what is in the object store, and back again."""
+"""`tierscope objects`: what is in object stores, and back again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from tierscope.cli.base.exits import fail, print_json, say
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tierscope.core.objects.store import ObjectStore
 
-app = typer.Typer(help="Heat tiles and page samples in an object store.", no_args_is_help=True)
+app = typer.Typer(help="Heat tiles and page samples in an object store; closed days as Parquet.", no_args_is_help=True)
 
 Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
@@ -48,7 +50,7 @@ def move(demo: Demo = False) -> None:
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
-        _become_owner(settings)
+        _become_owner(_objects(settings))
         done, left = ObjectsByNode(database, store, utc_now).move(at_most=timedelta(hours=1))
     say(f"{done.objects} objects made ({done.size_bytes} bytes), {done.deleted} deleted")
     _end(left)
@@ -64,20 +66,51 @@ def bring_back(demo: Demo = False) -> None:
     settings = Settings()
     store = _store(settings)
     with open_database(settings, demo=demo) as database:
-        _become_owner(settings)
+        _become_owner(_objects(settings))
         count, left = ObjectsByNode(database, store, utc_now).bring_back()
     say(f"{count} objects brought back")
     _end(left)
 
 
-def _become_owner(settings: Settings) -> None:
-    """As root, become the account that a directory of objects belongs to: what is made there has to be its own."""
-    from tierscope.core.embedded.account import become_owner
-    from tierscope.core.objects.open import store_directory
+@app.command("publish")
+def publish_history(demo: Demo = False, as_json: AsJson = False) -> None:
+    """Publish closed days as Parquet now, as the workers do by themselves, after a look at all files."""
+    from datetime import timedelta
 
-    directory = store_directory(settings)
+    from tierscope.cli.base.database import open_database
+    from tierscope.core.clock import utc_now
+    from tierscope.core.errors import ConfigurationError
+    from tierscope.core.objects.open import history_directory, open_history
+    from tierscope.usecases.operate.history import PublishHistory
+
+    settings = Settings()
+    store = open_history(settings)
+    if store is None:
+        raise ConfigurationError(
+            "there is no place for published days", next_step="Set TIERSCOPE_HISTORY__STORE; see docs/howto/export.md."
+        )
+    with open_database(settings, demo=demo) as database:
+        _become_owner(history_directory(settings))
+        keep = timedelta(days=settings.history.keep_days)
+        done = PublishHistory(database, store, utc_now, keep=keep).run(full=True, at_most=timedelta(hours=12))
+    if as_json:
+        print_json({"made": done.made, "same": done.same, "removed": done.removed, "waiting": done.waiting})
+        return
+    typer.echo(f"{done.made} files made, {done.same} as they were, {done.removed} removed, {done.waiting} wait")
+
+
+def _become_owner(directory: Path | None) -> None:
+    """As root, become the account that a directory of files belongs to: what is made there has to be its own."""
+    from tierscope.core.embedded.account import become_owner
+
     if directory is not None:
         become_owner(directory)
+
+
+def _objects(settings: Settings) -> Path | None:
+    from tierscope.core.objects.open import store_directory
+
+    return store_directory(settings)
 
 
 def _end(left: tuple[str, ...]) -> None:

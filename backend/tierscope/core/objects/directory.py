@@ -37,10 +37,10 @@ class DirectoryStore:
         except OSError as error:
             raise _unavailable(error) from error
 
-    def get(self, key: str) -> bytes:
+    def get(self, key: str, digest: str | None = None) -> bytes:
         """Read the file."""
         try:
-            return check_body(key, self._path(key).read_bytes())
+            return check_body(key, self._path(key).read_bytes(), digest)
         except FileNotFoundError as error:
             raise ObjectMissing(f"the object {key} is gone", retry_after_seconds=RETRY_SECONDS) from error
         except OSError as error:

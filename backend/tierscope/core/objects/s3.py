@@ -9,7 +9,7 @@ from typing import Any
 from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
 from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
 from tierscope.core.outgoing import OutgoingCalls
-from tierscope.core.settings import Objects, Outgoing
+from tierscope.core.settings import ObjectPlace, Outgoing
 
 _DELETED_AT_ONCE = 1000
 _GONE = ("NoSuchKey", "404", "NotFound")
@@ -18,7 +18,7 @@ _GONE = ("NoSuchKey", "404", "NotFound")
 class S3Store:
     """A bucket. Requests are tried again by the library, with growing pauses; redirects elsewhere are not followed."""
 
-    def __init__(self, settings: Objects, outgoing: Outgoing) -> None:
+    def __init__(self, settings: ObjectPlace, outgoing: Outgoing) -> None:
         """Judges the address, and opens a client.
 
         Raises:
@@ -56,11 +56,11 @@ class S3Store:
         with _translated():
             self._client.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=body, ChecksumSHA256=digest)
 
-    def get(self, key: str) -> bytes:
+    def get(self, key: str, digest: str | None = None) -> bytes:
         """Read it whole."""
         with _translated(key):
             answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + key)
-            return check_body(key, answer["Body"].read())
+            return check_body(key, answer["Body"].read(), digest)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove them, a thousand in a request."""
@@ -81,7 +81,7 @@ class S3Store:
                     yield FoundObject(item["Key"].removeprefix(self._prefix), item["Size"], item["LastModified"])
 
 
-def _keys(settings: Objects) -> dict[str, str]:
+def _keys(settings: ObjectPlace) -> dict[str, str]:
     if settings.access_key_id is None:
         return {}
     secret = settings.secret_access_key.get_secret_value() if settings.secret_access_key else None
@@ -90,7 +90,7 @@ def _keys(settings: Objects) -> dict[str, str]:
     if secret is None:
         raise ConfigurationError(
             "the object store has an access key without its secret",
-            next_step="Set TIERSCOPE_OBJECTS__SECRET_ACCESS_KEY_FILE.",
+            next_step="Set SECRET_ACCESS_KEY_FILE beside it.",
         )
     return {"aws_access_key_id": settings.access_key_id.get_secret_value(), "aws_secret_access_key": secret}
 

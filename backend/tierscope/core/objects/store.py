@@ -1,6 +1,7 @@
 """Objects by key: the interface of their stores, and a reader that keeps the newest bodies.
 
-An object never changes once it was put: its key ends in the checksum of its bytes, which is checked as it is read.
+A body that rows refer to never changes once it was put: its key ends in the checksum of its bytes, which is checked as
+it is read. A published file is put again under its name, whole; who reads it says which checksum it has.
 """
 
 import hashlib
@@ -30,10 +31,10 @@ class ObjectStore(Protocol):
     """Where objects are kept. All calls raise `Unavailable` while the store cannot be reached."""
 
     def put(self, key: str, body: bytes) -> None:
-        """Store an object; doing so again changes nothing. It is durable when this returns."""
+        """Store an object, in place of what has its key. It is durable when this returns, and never there in part."""
 
-    def get(self, key: str) -> bytes:
-        """The bytes that were put, checked; ObjectMissing where they are not there."""
+    def get(self, key: str, digest: str | None = None) -> bytes:
+        """The bytes that were put, checked by the digest or else by the key; ObjectMissing where they are not there."""
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects; those that are not there are none the less removed."""
@@ -75,12 +76,13 @@ def checksum(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:CHECKSUM_CHARACTERS]
 
 
-def check_body(key: str, body: bytes) -> bytes:
-    """The body, if it is the one that was put under this key.
+def check_body(key: str, body: bytes, digest: str | None = None) -> bytes:
+    """The body, if it is the one that was put under this key: with that checksum, or with the one in the key.
 
     Raises:
         ObjectMissing: it is another.
     """
-    if checksum(body) not in key.rpartition("/")[2]:
+    found = checksum(body)
+    if found != digest if digest else found not in key.rpartition("/")[2]:
         raise ObjectMissing(f"the object {key} is damaged", retry_after_seconds=RETRY_SECONDS)
     return body

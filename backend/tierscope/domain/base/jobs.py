@@ -64,6 +64,8 @@ METRICS_PACK = Job("metrics_pack", DAY_US, open_buckets=False, claim_limit=8, wa
 """Rolled-up counters of ten minutes and of an hour move into blocks once late samples of their day have mostly come."""
 CAPACITY_DAYS = Job("capacity_days", DAY_US, open_buckets=False, claim_limit=400)
 """Points of capacity of days that were gone through before older data came: they are to be made again."""
+HISTORY_DAYS = Job("history_days", DAY_US, open_buckets=False, claim_limit=400, wait=timedelta(minutes=5))
+"""Days of a host that were rebuilt: what is published of them is to be published anew."""
 METRICS_1D_PACK = Job("metrics_1d_pack", THIRTY_DAYS_US, open_buckets=False, claim_limit=2, wait=timedelta(days=2))
 
 JOBS = (
@@ -81,6 +83,7 @@ JOBS = (
     HEAT_1D,
     SERVICE_HEAT_1D,
     CAPACITY_DAYS,
+    HISTORY_DAYS,
     COUNTERS_PACK,
     SAMPLES_PACK,
     RULE_DAYS,
@@ -90,7 +93,7 @@ JOBS = (
     METRICS_1D_PACK,
 )
 """In the order in which they are worked: what people look at first comes first, and fine before coarse."""
-OF_THE_FLEET = (SERVICE_HEAT_1H, SERVICE_MOVES_1H, FLEET_MOVES, SERVICE_HEAT_1D, CAPACITY_DAYS)
+OF_THE_FLEET = (SERVICE_HEAT_1H, SERVICE_MOVES_1H, FLEET_MOVES, SERVICE_HEAT_1D, CAPACITY_DAYS, HISTORY_DAYS)
 """What is made of hosts of several servers, where a fleet has them: made and kept by the coordinator."""
 OF_ONE_HOST = [job.kind for job in JOBS if job not in OF_THE_FLEET and not job.by_prometheus]
 """Kinds of work on a host's own rows: the subject of a mark is the host."""

@@ -317,6 +317,17 @@ def read_rollups(
     return [rollup_series(row, _WIDTH_US[table]) for row in copy_out(session, query)]
 
 
+def read_host_rollups(
+    session: ReadSession, table: RollupTable, host_ids: Sequence[int], start: datetime, end: datetime
+) -> list[tuple[int, HeatSeries]]:
+    """The same of all services of hosts, each with its service, by host, service and time."""
+    query = (
+        f"SELECT service_id, {ROLLUP_COLUMNS} FROM {table} WHERE TRUE{_hosts(host_ids)}"  # noqa: S608 - as above
+        f" AND ts >= '{start.isoformat()}' AND ts < '{end.isoformat()}' ORDER BY host_id, service_id, ts, backend"
+    )
+    return [(parse_int(row[0]) or 0, rollup_series(row[1:], _WIDTH_US[table])) for row in copy_out(session, query)]
+
+
 def rollup_series(row: Sequence[bytes | None], width_us: int) -> HeatSeries:
     """A bucket of `width_us` from the raw fields of `ROLLUP_COLUMNS`."""
     cells = dict(zip(_READ, row, strict=True))

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from tierscope.storage.objects.rows import FORGET
 from tierscope.storage.operate.purges import PurgeKind, PurgeSubjectRow
-from tierscope.storage.tables import TIME_TABLES, TimeTable, metadata, objects
+from tierscope.storage.tables import TIME_TABLES, TimeTable, history_files, metadata, objects
 
 KEPT: Mapping[str, str] = {
     "audit": "who changed what stays",
@@ -120,6 +120,7 @@ def make_steps(kind: PurgeKind) -> tuple[Step, ...]:
         *chunks,
         _objects(kind),
         GoneStep(objects.name, f"SELECT count(*) FROM {objects.name} WHERE {kind}_id = :number"),  # noqa: S608
+        GoneStep(history_files.name, f"SELECT count(*) FROM {history_files.name} WHERE :number = ANY({kind}s)"),  # noqa: S608
     )
 
 

@@ -15,7 +15,7 @@ from tierscope.storage.tables.notifications import (
     notifier,
     silences,
 )
-from tierscope.storage.tables.objects import objects
+from tierscope.storage.tables.objects import history_files, objects
 from tierscope.storage.tables.operations import OPERATIONS, purges
 from tierscope.storage.tables.plain import (
     advice,
@@ -142,6 +142,7 @@ __all__ = [
     "heat_1d",
     "heat_1h",
     "heat_live",
+    "history_files",
     "host_layouts",
     "host_pods",
     "host_recent",

@@ -22,6 +22,7 @@ from tierscope.domain.base.jobs import (
     HEAT,
     HEAT_1D,
     HEAT_1H,
+    HISTORY_DAYS,
     JOBS,
     METRICS_1D,
     METRICS_1H,
@@ -52,7 +53,7 @@ from tierscope.usecases.rebuild.counters import (
 from tierscope.usecases.rebuild.fleet_moves import rebuild_fleet_moves
 from tierscope.usecases.rebuild.heat import rebuild_heat, rebuild_heat_1d, rebuild_heat_1h, rebuild_heat_of_hosts
 from tierscope.usecases.rebuild.homes import AwaitedHostError, HostHomes
-from tierscope.usecases.rebuild.late_days import reopen_capacity
+from tierscope.usecases.rebuild.late_days import note_history, reopen_capacity
 from tierscope.usecases.rebuild.open_buckets import OpenBuckets
 from tierscope.usecases.rebuild.packing import PACKS, close
 from tierscope.usecases.rebuild.samples import rebuild_samples
@@ -74,6 +75,7 @@ REBUILDS: Mapping[Job, Rebuild] = {
     SERVICE_HEAT_1H: rebuild_service_heat_1h,
     SERVICE_HEAT_1D: rebuild_service_heat_1d,
     CAPACITY_DAYS: reopen_capacity,
+    HISTORY_DAYS: note_history,
     FLEET_MOVES: rebuild_fleet_moves,
     SERVICE_MOVES_1H: rebuild_service_moves_1h,
     TILES: rebuild_tiles,

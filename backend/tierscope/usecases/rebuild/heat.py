@@ -11,6 +11,7 @@ from tierscope.storage.base import dirty_buckets
 from tierscope.storage.base.dirty_buckets import Claim
 from tierscope.storage.heat.rows import read_folded_packs, read_rollups, read_rows, replace_packs, replace_rollups
 from tierscope.usecases.base.spans import coarser, join_spans
+from tierscope.usecases.rebuild.late_days import mark_history
 
 
 def rebuild_heat(transaction: WriteTransaction, claimed: Claim) -> None:
@@ -60,3 +61,4 @@ def rebuild_heat_1d(transaction: WriteTransaction, claimed: Claim) -> None:
         series = [coarsen(part, DAY_US) for part in joined if part is not None]
         replace_rollups(transaction, "heat_1d", (host_id, service_id), [day], series)
     dirty_buckets.append(transaction, SERVICE_HEAT_1D.kind, 0, service_id, claimed.buckets)
+    mark_history(transaction, claimed)
