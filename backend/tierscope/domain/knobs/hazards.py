@@ -22,7 +22,7 @@ from tierscope.domain.knobs.facts import (
     Facts,
     Host,
 )
-from tierscope.domain.knobs.rules_moves import SHARED_MIN
+from tierscope.domain.knobs.rules_moves import SHARED_MIN, promotion_pays
 from tierscope.domain.knobs.rules_placement import churns, harm_of_local_reclaim
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Withheld
@@ -191,6 +191,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "interleave-auto": lambda facts: any(facts.host.is_on(path) for path in INTERLEAVE_AUTO),
     "no-sign-of-harm": lambda facts: not harm_of_local_reclaim(facts),
     "churn": churns,
+    "promotion-pays": promotion_pays,
     "futile-moves": lambda facts: (
         facts.verdict == "futile_ping_pong" or (facts.flows.hot_share_of_slow or 0.0) >= HOT_SET_TOO_LARGE
     ),

@@ -15,7 +15,7 @@ from tierscope.domain.knobs.facts import (
 from tierscope.domain.knobs.rules_placement import GAIN_MIN, LIMIT_MIN_MB, PLACEMENT, UNHEEDED, gap, is_tiering
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Change, Effect, Evidence, Unknown
-from tierscope.domain.ledger import limited_bytes_per_s
+from tierscope.domain.ledger import CHANCE, limited_bytes_per_s
 
 LIMIT_MAX_MB = 4000.0
 LIMIT_START_MB = 200
@@ -53,8 +53,12 @@ def rate_limit(facts: Facts) -> Advice | Unknown | None:
     if is_tiering(facts) is False:
         # The kernel asks the limit in tiering mode alone: without it a limit changes nothing.
         return None
-    flows = facts.flows
-    found = []
+    found = _too_many_moves(facts)
+    return _lower_limit(facts, current, tuple(found)) if found else _raise_limit(facts, current)
+
+
+def _too_many_moves(facts: Facts) -> list[Evidence]:
+    flows, found = facts.flows, []
     if flows.ping_pong in {"warn", "crit"}:
         found.append(Evidence("promoted pages", flows.promoted_pages_per_s or 0.0, "pages/s"))
         found += _evidence("demoted pages", flows.demoted_pages_per_s, "pages/s")
@@ -62,7 +66,18 @@ def rate_limit(facts: Facts) -> Advice | Unknown | None:
     used = flows.tier_move_slow_bandwidth_ratio
     if used is not None and used > MOVES_MAX:
         found.append(Evidence("slow tier's bandwidth taken by tier moves", used, "share"))
-    return _lower_limit(facts, current, tuple(found)) if found else _raise_limit(facts, current)
+    return found
+
+
+def promotion_pays(facts: Facts) -> bool | None:
+    """Whether pages lie so much better than by chance that fewer promotions would cost more than they save.
+
+    Asked where moves are too many alone; None where nothing tells what slow memory serves.
+    """
+    if not _too_many_moves(facts):
+        return False
+    slow, of_memory = facts.flows.slow_access_ratio, facts.flows.slow_ratio
+    return None if slow is None or not of_memory else slow / of_memory < CHANCE
 
 
 def _evidence(metric: str, value: float | None, unit: str) -> list[Evidence]:
@@ -181,7 +196,8 @@ def _ceiling(limit_mib_per_s: int, nodes: int) -> Effect:
 def threshold(facts: Facts) -> Advice | Unknown | None:
     """F5: candidates lie on one side of the limit for half an hour, so the kernel's own tuning is pinned.
 
-    Too few candidates are a fault only where hot memory stays outside DRAM.
+    Too few candidates are a fault only where nothing comes up, and hot memory stays outside DRAM: where the hot set
+    moves on and promotion follows, a higher threshold brings up no page sooner.
     """
     host, flows = facts.host, facts.flows
     limit, current = host.number(RATE_LIMIT), host.number(HOT_THRESHOLD)
@@ -198,6 +214,8 @@ def threshold(facts: Facts) -> Advice | Unknown | None:
         missing = f"{STEADY_MINUTES:.0f} minutes of candidates on one side of the limit; there are {seen:.0f}"
         return Unknown("F5", (missing,)) if share > 1 else None
     gain = gap(facts)
+    if share < 1 and facts.verdict not in {*UNHEEDED, None}:
+        return None
     if share < 1 and (gain is None or gain < GAIN_MIN):
         return Unknown("F5", (PLACEMENT,)) if gain is None and facts.verdict != "fits" else None
     wanted = current / 2 if share > 1 else current * 2

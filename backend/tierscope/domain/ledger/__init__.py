@@ -2,6 +2,7 @@
 
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMN_KEYS, COLUMNS, Column, Dialect, Trust
 from tierscope.domain.ledger.ledger import Ledger, block_ledger, build_ledger, concatenate
+from tierscope.domain.ledger.outcome import CHANCE
 from tierscope.domain.ledger.ping_pong import (
     Bounded,
     Measured,
@@ -19,6 +20,7 @@ from tierscope.domain.ledger.promotion_limit import count_promotion_nodes, limit
 from tierscope.domain.ledger.verdict import Context, Sign, Verdict, Word, judge, steady_intervals
 
 __all__ = [
+    "CHANCE",
     "COLUMNS",
     "COLUMN_INDEX",
     "COLUMN_KEYS",

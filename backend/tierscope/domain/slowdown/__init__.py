@@ -33,7 +33,7 @@ from tierscope.domain.slowdown.loss import (
 )
 from tierscope.domain.slowdown.pooled import LEVEL, pool_shares
 from tierscope.domain.slowdown.posterior import EXPONENTS, LATENCY_SD, LEVEL_SD, Belief, ShareOnSlow
-from tierscope.domain.slowdown.predicted import predict_point
+from tierscope.domain.slowdown.predicted import predict_point, stalls_on_dram
 
 __all__ = [
     "DRAM_NS",
@@ -69,4 +69,5 @@ __all__ = [
     "predict_point",
     "read_devices",
     "scaling_sd",
+    "stalls_on_dram",
 ]

@@ -318,6 +318,19 @@ def read_inventories(session: ReadSession, host_ids: Sequence[int]) -> dict[int,
     return {row.host_id: (row.at, row.body) for row in session.execute(statement, {"hosts": list(host_ids)})}
 
 
+def read_inventories_since(
+    session: ReadSession, host_ids: Sequence[int], start: datetime
+) -> list[tuple[int, datetime, dict[str, Any]]]:
+    """Host, time and body of inventories from a time on, and the newest before, without services; oldest first."""
+    statement = text(
+        "SELECT host_id, at, body - 'services' AS body FROM inventory i WHERE host_id = ANY(:hosts) AND at >= coalesce("
+        "(SELECT max(at) FROM inventory b WHERE b.host_id = i.host_id AND b.at <= :start), :start)"
+        " ORDER BY host_id, at"
+    )
+    rows = session.execute(statement, {"hosts": list(host_ids), "start": start})
+    return [(row.host_id, row.at, row.body) for row in rows]
+
+
 def read_rdma_devices(
     session: ReadSession, host_ids: Sequence[int], at: Sequence[datetime]
 ) -> list[dict[int, frozenset[str]]]:

@@ -25,6 +25,7 @@ from tierscope.domain.slowdown import (
     gain_bound,
     interleave_weights,
     predict_point,
+    stalls_on_dram,
 )
 from tierscope.usecases.curve.pages import NoCurve
 from tierscope.usecases.ratio.answers import (
@@ -133,7 +134,11 @@ def _predict(known: RatioInputs, rho: float | None) -> Point | None:
     stalls = known.hardware.stalls.value
     if stalls is None:
         return None
-    return predict_point(stalls, REFERENCE_RHO if rho is None else rho, rho_measured=rho is not None)
+    latency = REFERENCE_RHO if rho is None else rho
+    measured = None if isinstance(known.placement, NoCurve) else known.placement.measured
+    if measured is not None and known.kind.slow_bytes:
+        stalls = stalls_on_dram(stalls, measured.share.value, latency)
+    return predict_point(stalls, latency, rho_measured=rho is not None)
 
 
 def _latency_ratio(known: RatioInputs) -> float | None:

@@ -15,13 +15,15 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window
 from tierscope.domain.knobs.policy import HostPolicy
 from tierscope.domain.ratio import ACTIVE_SD, Placement, Seen, total_sd, unseen_sd
+from tierscope.domain.ratio.placed_share import Interpolated, MeasuredShare, interpolate_shares
 from tierscope.domain.ratio.slow_share import share_on_slow
 from tierscope.domain.simulate import PolicyName
-from tierscope.domain.slowdown import LEVEL, ShareOnSlow
+from tierscope.domain.slowdown import ShareOnSlow
 from tierscope.usecases.curve.pages import NOT_SAMPLED, NoCurve, PagesOfHosts, scale_hosts
 from tierscope.usecases.curve.sources import read_curve_samples
 from tierscope.usecases.heat.sources import read_heat
 from tierscope.usecases.ratio.answers import RatioAssumption, RatioPlacement
+from tierscope.usecases.ratio.measured import read_measured_share
 from tierscope.usecases.simulate.placements import FoundPlacement, ReplayedPlacement, find_replay
 
 GROWTH_RANGE = (0.0, 0.2)
@@ -32,21 +34,6 @@ GRID = np.arange(0, 101) / 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Interpolated:
-    """Shares on slow memory at `parts` of memory in DRAM, the smallest first, and between them."""
-
-    parts: tuple[float, ...]
-    value: tuple[float, ...]
-    lo: tuple[float, ...]
-    hi: tuple[float, ...]
-
-    def __call__(self, dram_ratio: float) -> ShareOnSlow:
-        """The share at a part of memory in DRAM."""
-        value, lo, hi = (float(np.interp(dram_ratio, self.parts, of)) for of in (self.value, self.lo, self.hi))
-        return ShareOnSlow(value, min(lo, value), max(hi, value), LEVEL)
-
-
-@dataclass(frozen=True, slots=True)
 class PlacementFacts:
     """A placement of a service's pages. `at` gives the share on slow memory at the part of memory that DRAM holds.
 
@@ -54,6 +41,7 @@ class PlacementFacts:
     `why`: how this placement was come by. `are_bounds`: pages may also lie as by chance. `replay_lacks`: what would
     have to be sampled before a replay can take their place. `counts`: whether accesses were counted; else active
     intervals of pages stand for them, and slow memory serves less than `at` says. `policy`: the replayed one.
+    `measured`: what hosts measure at the DRAM that they have, through which `at` passes; None where none does.
     """
 
     source: str
@@ -72,15 +60,18 @@ class PlacementFacts:
     are_bounds: bool = False
     replay_lacks: str | None = None
     policy: HostPolicy | None = None
+    measured: MeasuredShare | None = None
 
     def for_ratio(self, headroom: float) -> Placement:
         """By the DRAM share of a ratio, of which a part stays free; widened for what was not seen."""
         unseen = total_sd(unseen_sd(self.seen))
-        active = 0.0 if self.counts else ACTIVE_SD
+        # Where less DRAM is asked about than was measured at, what was measured bounds the share from below.
+        known_to = 0.0 if self.measured is None else self.measured.held
         exchanges = self.policy is not None and self.policy.exchanges
 
         def at(dram_share: float) -> ShareOnSlow:
             held = dram_share * (1.0 - headroom)
+            active = 0.0 if self.counts or held <= known_to else ACTIVE_SD
             share = self.at(held).widened(unseen, less_sd=active, most=1.0 - held if exchanges else 1.0)
             return share.as_bounds(1.0 - held) if self.are_bounds else share
 
@@ -199,7 +190,28 @@ def read_replayed(
     if found.placement is None:
         bounds = _as_bounds(best, f"bounds, because {found.why_not}")
         return replace(bounds, replay_lacks=found.lacks)
-    return place_by_replay(found, found.placement, best)
+    placed = place_by_replay(found, found.placement, best)
+    seen = Window(found.placement.start, found.placement.end)
+    measured = read_measured_share(session, service_id, found.running.policy, seen)
+    return placed if measured is None else _pass_through(placed, measured)
+
+
+def _pass_through(placed: PlacementFacts, measured: MeasuredShare) -> PlacementFacts:
+    """The placement bent to what hosts measure."""
+    share, hosts = measured.share, "1 host" if measured.n_hosts == 1 else f"{measured.n_hosts} hosts"
+    counted = {"memory_traffic": "bytes at memory", "sampled_loads": "sampled loads"}[measured.source]
+    before = placed.at(measured.held).value
+    assumed = RatioAssumption(
+        "measured_share",
+        share.value,
+        "ratio",
+        "A",
+        f"{counted} of {hosts} on which DRAM holds {measured.held:.0%} of the memory; {before:.2g} by the replay, which"
+        " is bent to pass through it, in proportion above and below",
+    )
+    return replace(
+        placed, at=placed.at.through(measured), measured=measured, assumptions=(*placed.assumptions, assumed)
+    )
 
 
 def _as_bounds(best: PlacementFacts, why: str) -> PlacementFacts:
@@ -245,19 +257,6 @@ def place_by_replay(found: FoundPlacement, placement: ReplayedPlacement, best: P
         beside=best,
         policy=policy,
     )
-
-
-def interpolate_shares(shares: Sequence[tuple[float, ShareOnSlow]]) -> Interpolated:
-    """Replayed shares between parts of memory in DRAM, the smallest first; less DRAM never serves more.
-
-    Nothing is away where DRAM holds everything.
-    """
-
-    def column(name: str) -> tuple[float, ...]:
-        values = [1.0, *(float(getattr(away, name)) for _, away in shares)]
-        return tuple(np.maximum.accumulate([*values, values[-1] if name == "hi" else 0.0][::-1])[::-1].tolist())
-
-    return Interpolated((0.0, *(share for share, _ in shares), 1.0), column("value"), column("lo"), column("hi"))
 
 
 def assume_replay(label: str, warm_up_intervals: int) -> tuple[RatioAssumption, ...]:
