@@ -21,6 +21,7 @@ from tierscope.domain.slowdown import (
     device_presets,
     predict_point,
     read_devices,
+    stalls_on_dram,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -88,6 +89,33 @@ def test_a_device_that_carries_much_of_its_bandwidth_loses_more() -> None:
     assert narrow.loss_median(share) > 1.5 * wide.loss_median(share)
     assert narrow.loss_upper(share) > wide.loss_upper(share)
     assert belief(18.0, None).loss_median(share) == believe(2.5).loss_median(share), "an unknown load adds nothing"
+
+
+def test_no_loss_is_more_than_waiting_for_each_slow_read_alone() -> None:
+    """A service that seldom reads memory loses little, whatever is not known of how slow memory hurts."""
+    dram, slow = (Tier(100.0, LoadedLatency(ns, ((0.0, ns), (1.0, ns)))) for ns in (100.0, 500.0))
+
+    def belief(reads_per_cpu_s: float | None) -> LoadedBelief:
+        return LoadedBelief(believe(5.0), 5.0, dram, slow, None, reads_per_cpu_s)
+
+    share = ShareOnSlow(0.2, 0.1, 0.4, 0.95)
+    unknown, seldom, often = belief(None), belief(1e5), belief(1e9)
+    # 100,000 reads, of which four in ten are slow at most, wait 400 ns longer: 16 ms of each second.
+    most = seldom.loss_upper(share)
+    assert 0.2 * 0.04 < most < 0.4 * 0.04 * 1.25
+    assert most < unknown.loss_upper(share) / 5
+    assert seldom.loss_lower(share) <= seldom.loss_median(share) <= most
+    assert often.loss_upper(share) == unknown.loss_upper(share), "reads overlap: many of them bound nothing"
+    assert replace(seldom, slow=None).loss_upper(share) == replace(unknown, slow=None).loss_upper(share)
+
+
+def test_waits_for_slow_memory_are_no_waits_on_dram() -> None:
+    """A fifth of the cycles waits on DRAM; at three times the latency three tenths of the accesses add to it."""
+    for exponent in (1.0, 1.5):
+        waits = 0.25 * (1.0 + 0.3**exponent * 2.0)
+        found = stalls_on_dram(waits / (1.0 + waits), 0.3, 3.0)
+        assert found == pytest.approx(0.2, rel=0.15)
+    assert stalls_on_dram(0.2, 0.0, 3.0) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(

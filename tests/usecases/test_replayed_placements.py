@@ -1,17 +1,21 @@
 """Ratio advice on what the hosts' own policy makes of their sampled pages, and on the best static placement without."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
 from factories.batches import MINUTE_NS
+from factories.made_ledgers import made
 from factories.ratio_services import now, send_history
 from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.knobs.facts import DEMOTE_SCALE, DEMOTION, NUMA_BALANCING
+from tierscope.domain.ledger import Tiers, plan_host
+from tierscope.storage.ledger.rows import append_ledgers
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
@@ -121,6 +125,69 @@ def test_accessed_bits_do_not_tell_what_hot_page_selection_goes_by_and_another_p
     for share, away in found.placement.shares:
         chance = max(1.0 - share, away.value)
         assert away.value * (chance - away.hi) <= (chance - away.value) * away.hi / 1.5 + 1e-9
+
+
+def count_traffic(database: Database, moved_pages: int, *, alone: bool = True) -> None:
+    """A day of bytes at memory: of 1 GB/s a tenth is at slow memory, beside which pages move; DRAM holds half."""
+    minutes, page = 24 * 60, 4096
+    with database.write() as transaction:
+        transaction.execute(text("UPDATE inventory SET at = at - interval '2 days'"))  # settings that have long been so
+        hosts = [int(row.id) for row in transaction.execute(text("SELECT id FROM hosts"))]
+        service = int(transaction.execute(text("SELECT id FROM services")).scalar_one())
+        copied = moved_pages * page
+        traffic = {"fast_traffic_bytes": 54e9 + copied, "slow_traffic_bytes": 6e9 + copied}
+        pages = {"promoted_pages": moved_pages // 2, "demoted_pages": moved_pages - moved_pages // 2}
+        whole = made({**traffic, **pages}, n=minutes)
+        own = made({} if alone else {"top_resident_bytes": page, "slow_resident_bytes": page}, n=minutes)
+        start_s = now().timestamp() - 60.0 * (minutes + 1)
+        plan = plan_host((), Tiers(frozenset({0}), known=True, slow_nodes=frozenset({1})), page_bytes=page)
+        parts = [
+            (host, subject, replace(ledger, times_s=ledger.times_s + start_s), plan)
+            for host in hosts
+            for subject, ledger in ((0, whole), (service, own))
+        ]
+        append_ledgers(transaction, parts)
+
+
+def test_a_replay_passes_through_what_hosts_measure_at_the_dram_that_they_have(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, knobs=TPP)
+    assert replay(database)
+    before = read(database)
+    count_traffic(database, moved_pages=100_000)
+    view = read(database)
+    measured = next(item for item in view.assumptions if item.name == "measured_share")
+    assert measured.value == pytest.approx(0.1), "copies of pages are no accesses"
+    assert "bytes at memory of 3 hosts on which DRAM holds 50% of the memory" in measured.why
+    by_name = {candidate.name: candidate.share_on_slow for candidate in view.candidates}
+    assert by_name["1:1"].value == pytest.approx(0.1, rel=0.2), "2 % of DRAM stay free"
+    more = by_name["4:1"].interval
+    assert more is not None
+    assert more.hi < 0.1 * 2.5, "more DRAM never serves less"
+    assert shares(view) == sorted(shares(view))
+    assert shares(view) != shares(before)
+
+
+def test_bytes_of_a_host_that_others_fill_say_nothing_of_a_service(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, knobs=TPP)
+    assert replay(database)
+    before = read(database)
+    count_traffic(database, moved_pages=0, alone=False)
+    assert shares(read(database)) == shares(before)
+
+
+def test_what_was_measured_under_other_settings_says_nothing_of_these(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, knobs=TPP)
+    assert replay(database)
+    before = read(database)
+    count_traffic(database, moved_pages=0)
+    with database.write() as transaction:
+        # For half an hour the hosts promoted nothing.
+        copy = """INSERT INTO inventory (host_id, at, body) SELECT host_id, :at,
+            replace(body::text, '"value": "2"', :mode)::jsonb FROM inventory WHERE at < :at - interval '1 day'"""
+        for minutes, mode in ((60, 0), (30, 2)):
+            told = {"at": now() - timedelta(minutes=minutes), "mode": f'"value": "{mode}"'}
+            transaction.execute(text(copy), told)
+    assert shares(read(database)) == shares(before)
 
 
 def test_replays_are_made_daily_and_used_while_they_are_fresh_and_of_todays_settings(histories: Histories) -> None:

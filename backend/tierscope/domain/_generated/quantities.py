@@ -123,6 +123,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("ratio.loss_upper_ratio/1", "ratio", ("service", ), "Loss of throughput at a ratio that is exceeded in one of twenty cases.", "method/ratio.md"),
         Quantity("ratio.memory_stall_ratio/1", "ratio", ("service", ), "Share of cycles that wait for memory.", "method/ratio.md"),
         Quantity("ratio.observed_ratio/1", "ratio", ("service", ), "Share of the window in which heat was measured, mean over hosts.", "method/ratio.md"),
+        Quantity("ratio.reads_per_cpu_s/1", "per_s", ("service", ), "Lines that its hosts read from memory for each second of the service's processor time.", "method/ratio.md"),
         Quantity("ratio.required_bytes/1", "bytes", ("service", ), "Resident memory that a host of the service needs: the median host's 95th percentile.", "method/ratio.md"),
         Quantity("ratio.rho_ratio/1", "ratio", ("service", ), "Measured latency of slow memory over that of DRAM.", "method/ratio.md"),
         Quantity("ratio.share_on_slow/1", "ratio", ("service", ), "Share of accesses that slow memory would serve at a ratio, by curve or replay.", "method/ratio.md"),

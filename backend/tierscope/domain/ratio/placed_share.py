@@ -106,8 +106,10 @@ class Interpolated:
         there = float(np.interp(measured.held, parts, value))
         if measured.share.value < there:
             below = parts < measured.held
-            shrunk = value * measured.share.value / there
-            bent = np.where(below, np.sqrt(bent * shrunk), bent)
+            # Between both, and nearer to the most the less DRAM there is: without any, all of it is on slow memory.
+            weight = np.clip(parts / measured.held, 0.0, 1.0) / 2.0
+            between = bent ** (1.0 - weight) * (value * measured.share.value / there) ** weight
+            bent = np.where(below, between, bent)
             least = np.where(below, np.minimum(least, value * measured.share.lo / there), least)
         most = _bend(parts, hi, measured.held, measured.share.hi)
         columns = (np.clip(of, 0.0, 1.0) for of in (bent, np.minimum(least, bent), np.maximum(most, bent)))

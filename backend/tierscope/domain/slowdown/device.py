@@ -104,11 +104,18 @@ def believe(
     )
 
 
+WAIT_MARGIN = 0.25
+"""Of the wait for each slow read: benches of latency differ by 15 % over hosts, load and access pattern [A]."""
+_NS = 1e-9
+
+
 @dataclass(frozen=True)
 class LoadedBelief:
     """A belief at the latency ratio `rho`, and how much later slow memory answers when it carries a share of a demand.
 
-    `dram`, `slow` and `demand_gb_per_s` None where not known: then load adds nothing.
+    `dram`, `slow` and `demand_gb_per_s` None where not known: then load adds nothing. `reads_per_cpu_s`: lines that are
+    read from memory for each second of processor time, with all of it in DRAM, at most; None where not known. No loss
+    is more than if each of them that is slow were waited for alone, and by the whole difference of latencies.
     """
 
     belief: Belief
@@ -116,18 +123,27 @@ class LoadedBelief:
     dram: Tier | None
     slow: Tier | None
     demand_gb_per_s: float | None
+    reads_per_cpu_s: float | None = None
 
     def loss_median(self, share: ShareOnSlow) -> float:
         """Median loss at the estimate of the share."""
-        return self._under_load(self.belief.loss_median(share), share.value)
+        return min(self._under_load(self.belief.loss_median(share), share.value), self.loss_most(share.value))
 
     def loss_upper(self, share: ShareOnSlow) -> float:
         """Loss that is not exceeded at the level of the answer."""
-        return self._under_load(self.belief.loss_upper(share), share.hi)
+        return min(self._under_load(self.belief.loss_upper(share), share.hi), self.loss_most(share.at_most()))
 
     def loss_lower(self, share: ShareOnSlow) -> float:
         """Loss that is exceeded at the level of the answer."""
-        return self._under_load(self.belief.loss_lower(share), share.lo)
+        return min(self._under_load(self.belief.loss_lower(share), share.lo), self.loss_most(share.lo))
+
+    def loss_most(self, share: float) -> float:
+        """Loss if every slow read were waited for alone; 1 where not known."""
+        if self.reads_per_cpu_s is None or self.dram is None or self.slow is None:
+            return 1.0
+        slow_ns = _loaded_ns(self.slow, share * (self.demand_gb_per_s or 0.0))
+        extra_s = max(slow_ns - self.dram.loaded_latency.idle_ns, 0.0) * _NS
+        return loss_of(self.reads_per_cpu_s * share * extra_s * (1.0 + WAIT_MARGIN))
 
     def factor(self, share: float) -> float:
         """By how much load multiplies the extra latency at a share of accesses on slow memory; 1 and more."""

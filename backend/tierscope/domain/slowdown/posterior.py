@@ -84,6 +84,10 @@ class ShareOnSlow:
         above = math.log(max(self.hi, _SMALLEST_SHARE)) - self.log_centre
         return max(above, 0.0) / normal_quantile((1.0 + self.level) / 2)
 
+    def at_most(self, level: float = UPPER_LEVEL) -> float:
+        """The share that is not exceeded with this probability; the upper end where ends are bounds."""
+        return self.hi if self.level >= 1.0 else math.exp(self.log_centre + normal_quantile(level) * self.log_sd)
+
     @property
     def log_centre_below(self) -> float:
         """Logarithm of the share, for lower bounds."""

@@ -63,6 +63,9 @@ from tierscope.usecases.ratio.uncertainty import weigh_doubts
 EXPIRES = timedelta(days=14)
 EVEN = 0.5
 NOT_ESTABLISHED = "A file of the hosts had a problem, so that nothing of this is established:"
+_NS_PER_S = 1e9
+WAITED_MOST = 0.9
+"""Of processor time, if each slow read of today were waited for alone: beyond it they overlap too much to tell [A]."""
 _GROUNDING = "S prior of 13 published pairs; A exponents, headroom, what was not seen"
 
 
@@ -107,7 +110,7 @@ def _of_kind(known: RatioInputs, view: Ratio, *, headline: bool) -> RatioOfKind:
 def answer_ratio(known: RatioInputs, asked: RatioQuery, *, now: datetime) -> Ratio:
     """Judge all ratios for one kind of host, or say what is missing to say anything."""
     used, points = use_points(known.points)
-    own = _latency_ratio(known)
+    own, reads = _latency_ratio(known), _reads_on_dram(known)
     if asked.device is not None:
         known = beside_device(known, asked.device)
         used = move_points(used, own, _latency_ratio(known) or asked.device.rho)
@@ -125,6 +128,7 @@ def answer_ratio(known: RatioInputs, asked: RatioQuery, *, now: datetime) -> Rat
         predicted=predicted,
         rho=REFERENCE_RHO if rho is None else rho,
         rho_measured=rho is not None,
+        reads_per_cpu_s=reads,
     )
     return _view(known, asked, (case, case.choose()), points, rho, now)
 
@@ -139,6 +143,20 @@ def _predict(known: RatioInputs, rho: float | None) -> Point | None:
     if measured is not None and known.kind.slow_bytes:
         stalls = stalls_on_dram(stalls, measured.share.value, latency)
     return predict_point(stalls, latency, rho_measured=rho is not None)
+
+
+def _reads_on_dram(known: RatioInputs) -> float | None:
+    """Lines read for each second of processor time, without the time that is waited for slow memory today, at most."""
+    reads, memory = known.hardware.reads.value, known.hardware.memory
+    if reads is None or not known.kind.slow_bytes:
+        return reads
+    measured = None if isinstance(known.placement, NoCurve) else known.placement.measured
+    if measured is None or measured.source != "memory_traffic" or memory.dram is None or memory.slow is None:
+        # What nobody counts at slow memory is missing in the reads, too.
+        return None
+    extra_ns = max(memory.slow.loaded_latency.idle_ns - memory.dram.loaded_latency.idle_ns, 0.0)
+    waited = reads * measured.share.hi * extra_ns / _NS_PER_S
+    return reads / (1.0 - waited) if waited < WAITED_MOST else None
 
 
 def _latency_ratio(known: RatioInputs) -> float | None:

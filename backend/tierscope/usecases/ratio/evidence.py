@@ -49,6 +49,7 @@ def list_evidence(known: RatioInputs, rho: float | None, device: Device | None) 
         NamedFigure("rho", measured),
         NamedFigure("demand_bytes_per_s", hardware.demand),
         NamedFigure("memory_stall_ratio", hardware.stalls),
+        NamedFigure("reads_per_cpu_s", hardware.reads),
     )
 
 

@@ -3,7 +3,7 @@
 What a host's memory is like comes from its newest inventory, which a process takes apart once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -39,13 +39,17 @@ from tierscope.domain.ratio.memory_bound import (
 )
 from tierscope.domain.slowdown import Tier
 from tierscope.storage.base.layouts import layouts_of_hosts, read_layouts
+from tierscope.storage.base.subjects import scopes_of_hosts
 from tierscope.storage.statistics.host_means import Cell, read_counter_means
 from tierscope.usecases.base.hardware import BenchFigure, NodeBench, read_hardware
 from tierscope.usecases.fleet.known_inventories import KnownInventories
 from tierscope.usecases.ratio.answers import Subtracted
 
 PEAK_QUANTILE = 0.95
-_GIGA = 1e9
+_GIGA, _MICRO = 1e9, 1e6
+LINE_BYTES = 64
+CPU_TIME = "cpu.stat|usage_usec"
+_READ = "|uncore|read_bytes"
 _STALLS, _CYCLES = STALLS
 MOST_KNOWN = 100_000
 """Hosts; about a kilobyte each where they measured their memory."""
@@ -53,6 +57,7 @@ _PARTS = ("cpu_model", "nodes", "tiers", "benches", "unmovable", "problems", "fi
 NO_KIND = HostKind(None, None, None)
 """Of hosts without an inventory."""
 _NO_BANDWIDTH = "No host reports its memory bandwidth (resctrl or memory controller counters)."
+_NO_READS = "No host reports both reads at its memory controllers and the processor time of the service."
 _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 
 
@@ -60,14 +65,16 @@ _NO_STALLS = "No host reports cycles in which its processors wait for memory."
 class HardwareFacts:
     """Hosts of a service; figures are of the median host.
 
-    `slow_elsewhere`: slow memory is as other hosts measured it, because these have none. `bound`: what limits memory,
-    on the host in the middle. `doubts`: files of these hosts that had a problem, in words.
+    `slow_elsewhere`: slow memory is as other hosts measured it, because these have none. `reads`: lines that hosts read
+    from memory for each second of the service's processor time. `bound`: what limits memory, on the host in the middle.
+    `doubts`: files of these hosts that had a problem, in words.
     """
 
     memory: MemoryModel
     slow_elsewhere: bool
     demand: Figure
     stalls: Figure
+    reads: Figure
     subtracted: tuple[Subtracted, ...]
     bound: MemoryBound
     doubts: tuple[str, ...] = ()
@@ -104,6 +111,7 @@ def read_hardware_facts(
     *,
     memory_of: Mapping[int, HostMemory],
     elsewhere: Tier | None = None,
+    service_id: int | None = None,
 ) -> HardwareFacts:
     """Read bandwidth counters of these hosts.
 
@@ -113,10 +121,12 @@ def read_hardware_facts(
         window: of the counters.
         memory_of: memory of these hosts, and maybe of others; those without an inventory are missing.
         elsewhere: slow memory of other hosts, for hosts that have none.
+        service_id: the service whose processor time is read; None for none.
     """
     # Of hosts with like figures the first one stands for all: in order, so that it is the same one each time.
     of_hosts = {host: memory_of[host] for host in sorted(host_ids) if host in memory_of}
-    keys = _keys(session, host_ids)
+    used = {f"{scope}|{CPU_TIME}" for scope in _scopes(session, host_ids, service_id)}
+    keys = [*_keys(session, host_ids), *sorted(used)]
     cells = read_counter_means(session, host_ids, keys, (window.start, window.end), "metrics_10m")
     memory = model_memory([host.measured for host in of_hosts.values()])
     lends = memory.slow is None and memory.dram is not None and elsewhere is not None
@@ -125,6 +135,7 @@ def read_hardware_facts(
         slow_elsewhere=lends,
         demand=_demand(cells, window),
         stalls=_stalls(cells, window),
+        reads=_reads(cells, used, window),
         subtracted=_subtracted(list(of_hosts.values())),
         bound=_bind(of_hosts, cells),
         doubts=tuple(dict.fromkeys(doubt for host in of_hosts.values() for doubt in host.doubts)),
@@ -138,6 +149,7 @@ def unknown_hardware(window: Window) -> HardwareFacts:
         slow_elsewhere=False,
         demand=_demand([], window),
         stalls=_stalls([], window),
+        reads=_reads([], (), window),
         subtracted=(),
         bound=middle_bound([]),
     )
@@ -257,6 +269,34 @@ def _stalls(cells: Sequence[Cell], window: Window) -> Figure:
     if not shares:
         return absent("ratio.memory_stall_ratio/1", "ratio", "not_collected", _NO_STALLS, window=window)
     return _figure("ratio.memory_stall_ratio/1", min(median(shares), 1.0), "ratio", sums, window)
+
+
+def _scopes(session: ReadSession, host_ids: Sequence[int], service_id: int | None) -> set[str]:
+    """How the hosts name the service in their counters."""
+    found = {} if service_id is None else scopes_of_hosts(session, host_ids)
+    return {named[service_id] for named in found.values() if service_id in named}
+
+
+def _reads(cells: Sequence[Cell], used: Collection[str], window: Window) -> Figure:
+    """Lines read from memory for each second of the service's processor time, over all hosts that count both.
+
+    All reads of a host are taken for those of the service, those of prefetches among them: it is the most.
+    """
+    lines: dict[int, dict[int, float]] = {}
+    seconds: dict[int, dict[int, float]] = {}
+    for cell in cells:
+        if cell.name in used:
+            of_host = seconds.setdefault(cell.host_id, {})
+            of_host[cell.end_s] = of_host.get(cell.end_s, 0.0) + cell.value / _MICRO
+        elif cell.name.endswith(_READ) or cell.name.startswith(DEVICES):
+            of_host = lines.setdefault(cell.host_id, {})
+            of_host[cell.end_s] = of_host.get(cell.end_s, 0.0) + cell.value / LINE_BYTES
+    both = {host: seconds[host].keys() & of.keys() for host, of in lines.items() if host in seconds}
+    time_s = sum(seconds[host][end] for host, ends in both.items() for end in ends)
+    if time_s <= 0.0:
+        return absent("ratio.reads_per_cpu_s/1", "per_s", "not_collected", _NO_READS, window=window)
+    read = sum(lines[host][end] for host, ends in both.items() for end in ends)
+    return _figure("ratio.reads_per_cpu_s/1", read / time_s, "per_s", both, window)
 
 
 def _figure(definition: str, value: float, unit: str, by_host: Mapping[int, object], window: Window) -> Figure:

@@ -73,7 +73,7 @@ class Case:
     """The parts of one judgement: change one of them and choose again. `rho` is assumed unless `rho_measured`.
 
     `points` are the owner's; `predicted` is what the hosts' memory stalls say of slow memory alone, None where nobody
-    counts them.
+    counts them. `reads_per_cpu_s`: lines read for each second of processor time on DRAM alone; None where not counted.
     """
 
     known: RatioInputs
@@ -83,6 +83,7 @@ class Case:
     predicted: Point | None
     rho: float
     rho_measured: bool
+    reads_per_cpu_s: float | None = None
     exponents: tuple[float, ...] = EXPONENTS
 
     @property
@@ -102,7 +103,8 @@ class Case:
     def slowdown(self) -> LoadedBelief:
         """The same under the load that the hosts have, as far as it is known."""
         memory, demand = self.known.hardware.memory, self.known.hardware.demand.value
-        return LoadedBelief(self.belief, self.rho, memory.dram, memory.slow, None if demand is None else demand / _GIGA)
+        gb_per_s = None if demand is None else demand / _GIGA
+        return LoadedBelief(self.belief, self.rho, memory.dram, memory.slow, gb_per_s, self.reads_per_cpu_s)
 
     @property
     def at(self) -> Placement:

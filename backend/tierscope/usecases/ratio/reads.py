@@ -159,7 +159,12 @@ class RatioReads:
                 heat=(heat := read_heat_facts(session, service.id, [hosts[host] for host in ids], window, now=now)),
                 jaccard=read_jaccard(session, service.id, heat.host_ids, window, now=now),
                 hardware=read_hardware_facts(
-                    session, heat.host_ids or ids, window, memory_of=memory_of, elsewhere=slow
+                    session,
+                    heat.host_ids or ids,
+                    window,
+                    memory_of=memory_of,
+                    elsewhere=slow,
+                    service_id=service.id,
                 ),
                 placement=self._read_placement(session, service.id, window, now, ids),
                 points=tuple(list_points(session, service.id)),

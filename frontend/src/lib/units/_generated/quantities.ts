@@ -108,6 +108,7 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "ratio.loss_upper_ratio/1": { says: "Loss of throughput at a ratio that is exceeded in one of twenty cases.", page: "method/ratio.md" },
   "ratio.memory_stall_ratio/1": { says: "Share of cycles that wait for memory.", page: "method/ratio.md" },
   "ratio.observed_ratio/1": { says: "Share of the window in which heat was measured, mean over hosts.", page: "method/ratio.md" },
+  "ratio.reads_per_cpu_s/1": { says: "Lines that its hosts read from memory for each second of the service's processor time.", page: "method/ratio.md" },
   "ratio.required_bytes/1": { says: "Resident memory that a host of the service needs: the median host's 95th percentile.", page: "method/ratio.md" },
   "ratio.rho_ratio/1": { says: "Measured latency of slow memory over that of DRAM.", page: "method/ratio.md" },
   "ratio.share_on_slow/1": { says: "Share of accesses that slow memory would serve at a ratio, by curve or replay.", page: "method/ratio.md" },
