@@ -9,10 +9,12 @@ from tierscope.domain.knobs import Facts, Flows, Heat, Host, advise
 from tierscope.domain.knobs.advice import RULES
 from tierscope.domain.knobs.facts import (
     DEMOTION,
+    HOT_THRESHOLD,
     LRU_GEN,
     MEMMAP_ON_MEMORY,
     MIN_TTL,
     NUMA_BALANCING,
+    RATE_LIMIT,
     SWAPPINESS,
     ZSWAP,
     SwapDrive,
@@ -230,3 +232,28 @@ def test_zram_named_as_a_partition_has_no_cut_off() -> None:
     assert advise(full).advice == ()
     disk = replace(full, host=replace(full.host, swap_drives=(SwapDrive("/dev/sda2", "partition", 0.65),)))
     assert [piece.rule for piece in advise(disk).advice] == ["F11"]
+
+
+TIERED = with_knobs(SPILL, {NUMA_BALANCING: "2", DEMOTION: "true", RATE_LIMIT: "168", HOT_THRESHOLD: "500"})
+
+
+@pytest.mark.parametrize(("slow_accesses", "rules"), [(0.2, []), (0.4, ["F4"]), (None, ["F4"])])
+def test_a_limit_stays_where_promotion_keeps_slow_accesses_far_below_chance(
+    slow_accesses: float | None, rules: list[str]
+) -> None:
+    """Pages that go to and fro may pay all the same: half of the memory is slow, and less of the accesses is."""
+    flows = Flows(ping_pong="crit", promoted_pages_per_s=23_500, slow_ratio=0.55, slow_access_ratio=slow_accesses)
+    given = advise(replace(TIERED, flows=flows, verdict="futile_ping_pong"))
+    assert [advice.rule for advice in given.advice if advice.rule == "F4"] == rules
+    assert ("promotion keeps it so" in " ".join(held.why for held in given.withheld)) == (not rules)
+
+
+def test_a_threshold_stays_where_promotion_follows_a_hot_set_that_moves() -> None:
+    flows = Flows(candidate_pages_per_s=1e3, candidates_steady_minutes=40)
+    few = replace(TIERED, flows=flows, heat=Heat(served_now=0.9, served_best=1.0))
+    fired = {
+        verdict: [advice.rule for advice in advise(replace(few, verdict=verdict)).advice]
+        for verdict in ("stalled", "following_phases")
+    }
+    assert "F5" in fired["stalled"]
+    assert "F5" not in fired["following_phases"]

@@ -336,23 +336,6 @@ def test_a_lowered_limit_binds() -> None:
     assert advise(fast).advice[0].changes[0].proposed == "20"
 
 
-@pytest.mark.parametrize(("slow_accesses", "rules"), [(0.2, []), (0.4, ["F4"]), (None, ["F4"])])
-def test_a_limit_stays_where_promotion_keeps_slow_accesses_far_below_chance(
-    slow_accesses: float | None, rules: list[str]
-) -> None:
-    """Pages that go to and fro may pay all the same: half of the memory is slow, and what matters is accessed there."""
-    vain = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=23_500, slow_ratio=0.55)
-    given = advise(with_flows(vain, slow_access_ratio=slow_accesses))
-    assert [advice.rule for advice in given.advice] == rules
-    assert ("promotion keeps it so" in " ".join(held.why for held in given.withheld)) == (not rules)
-
-
-def test_a_threshold_stays_where_promotion_follows_a_hot_set_that_moves() -> None:
-    few = with_flows(BOUND, candidate_pages_per_s=1e3)
-    assert advise(replace(few, verdict="stalled")).advice[0].changes[0].path == HOT_THRESHOLD
-    assert advise(replace(few, verdict="following_phases")).advice == ()
-
-
 def test_a_limit_holds_for_each_dram_node_and_none_is_set_that_does_not_bind() -> None:
     vain = with_flows(HEALTHY, ping_pong="crit", promoted_pages_per_s=1400)
 
