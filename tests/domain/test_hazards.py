@@ -10,11 +10,16 @@ from tierscope.domain.knobs.advice import RULES
 from tierscope.domain.knobs.facts import (
     DEMOTION,
     HOT_THRESHOLD,
+    KEPT_CPUS,
+    KSM_RUN,
     LRU_GEN,
     MEMMAP_ON_MEMORY,
     MIN_TTL,
     NUMA_BALANCING,
     RATE_LIMIT,
+    SCAN_PERIOD_MAX,
+    SCAN_PERIOD_MIN,
+    SCAN_SIZE,
     SWAPPINESS,
     ZSWAP,
     SwapDrive,
@@ -257,3 +262,70 @@ def test_a_threshold_stays_where_promotion_follows_a_hot_set_that_moves() -> Non
     }
     assert "F5" in fired["stalled"]
     assert "F5" not in fired["following_phases"]
+
+
+def test_a_kernel_without_the_tiering_mode_demotes_alone_and_is_not_told_to_write_what_it_refuses() -> None:
+    old = on(SPILL, kernel_release="5.15.0-91-generic", swap_drives=(SwapDrive("/dev/sda2", "partition", 0.2),))
+    swaps = replace(old, flows=replace(old.flows, swapped_out_pages_per_s=900.0))
+    (piece,) = advise(swaps).advice
+    assert (piece.charters, [change.path for change in piece.changes]) == (("F2",), [DEMOTION])
+    assert "this kernel has no setting of F1" in piece.risk
+    assert {one.rule: one.why for one in advise(swaps).withheld} == {"F1": HAZARDS["no-tiering-mode"].says}
+    for told in (
+        on(swaps, kernel_release="5.18.0"),
+        on(swaps, kernel_release="5.14.0-162.6.1.el9_1.x86_64"),
+        with_knobs(swaps, {RATE_LIMIT: "65536"}),
+    ):
+        assert [one.charters for one in advise(told).advice] == [("F2", "F1")]
+
+
+def test_processors_kept_for_few_tasks_and_merged_pages_are_named_beside_promotion() -> None:
+    for knobs, hazard in (
+        ({KEPT_CPUS[0]: "2-31"}, "isolated-cpus"),
+        ({KEPT_CPUS[1]: "4-7"}, "isolated-cpus"),
+        ({KSM_RUN: "1"}, "ksm"),
+    ):
+        assert HAZARDS[hazard].says in risk_of(with_knobs(SPILL, dict(knobs)))
+    quiet = risk_of(with_knobs(SPILL, {KEPT_CPUS[0]: "", KEPT_CPUS[1]: "(null)", KSM_RUN: "0"}))
+    assert HAZARDS["isolated-cpus"].says not in quiet
+    assert HAZARDS["ksm"].says not in quiet
+
+
+def test_what_damon_pages_out_is_said_not_to_be_demoted() -> None:
+    for cause in (
+        "DAMON is in use: kdamond 0 (paddr, pageout). Its kernel threads",
+        "DAMON is in use: module damon_reclaim. Its kernel threads",
+    ):
+        host = read_host({"findings": [{"id": "damon-in-use", "cause": cause}]})
+        assert host.pages_out
+        assert HAZARDS["damon-pages-out"].says in risk_of(on(SPILL, pages_out=host.pages_out))
+    assert HAZARDS["damon-pages-out"].says not in risk_of(SPILL)
+
+
+def test_policies_of_every_kind_are_named_as_passed_over() -> None:
+    placed = "memory policies keep NUMA balancing from the memory of services: db (interleave:0-1)"
+    bound = "memory policies bind services to nodes without the slower node 1: web"
+    found = [{"id": "policy-passed-over", "cause": placed}, {"id": "membind", "cause": bound}]
+    host = read_host({"findings": found})
+    assert host.bound == f"{bound} and {placed}"
+    assert placed in risk_of(on(SPILL, bound=host.bound))
+    assert "passes over pages of every policy" in HAZARDS["membind"].says
+
+
+def test_groups_that_keep_their_own_swappiness_are_named() -> None:
+    keeps_anon = with_knobs(SPILL, {NUMA_BALANCING: "2", DEMOTION: "true", SWAPPINESS: "1", SCAN_SIZE: None})
+    for version, is_told in (("v1", True), ("hybrid", True), ("v2", False), ("", True)):
+        (piece,) = (one for one in advise(on(keeps_anon, cgroup_version=version)).advice if one.rule == "F8")
+        assert (HAZARDS["group-swappiness"].says in piece.risk) == is_told, version
+    assert read_host({"cgroup_version": "hybrid"}).cgroup_version == "hybrid"
+
+
+def test_no_pace_of_the_scanner_reaches_file_cache_that_nobody_maps() -> None:
+    pace = {SCAN_PERIOD_MIN: "1000", SCAN_PERIOD_MAX: "60000", SCAN_SIZE: "256"}
+    stalled = with_knobs(SPILL, {NUMA_BALANCING: "2", DEMOTION: "true", **pace})
+    assert [one.rule for one in advise(stalled).advice] == ["F6"]
+    cache = replace(stalled, flows=replace(stalled.flows, slow_cache_ratio=0.7))
+    assert advise(cache).advice == ()
+    assert {one.rule: one.why for one in advise(cache).withheld} == {"F6": HAZARDS["unmapped-cache"].says}
+    dear = replace(cache, flows=replace(cache.flows, hint_fault_cpu_ratio=0.05))
+    assert [one.rule for one in advise(dear).advice] == ["F6"], "a slower scanner helps whatever lies below"

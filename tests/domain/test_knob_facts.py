@@ -365,3 +365,16 @@ def test_weights_are_those_of_single_nodes() -> None:
     effect = given.advice[0].effect_size
     assert effect is not None
     assert effect.value == pytest.approx(450 / 400)
+
+
+def test_file_cache_below_that_nobody_maps_is_what_is_neither_shared_nor_mapped() -> None:
+    below = {"AnonPages": 100, "FilePages": 300, "Shmem": 40, "Mapped": 60, "MemFree": 600}
+    columns = {f"node:2|meminfo|{name}": [mib * MIB] * 3 for name, mib in below.items()}
+    assert set(wanted_keys(tuple(columns))) == set(columns)
+    taken, steady = samples(columns), ledger({"promoted_pages": [0, 0]}).times_s
+    levels = Levels(taken, steady, read_host(inventory()))
+    found = levels.add(Facts(read_host(inventory())).flows, ledger({"promoted_pages": [0, 0]}))
+    assert (found.slow_shared_ratio, found.slow_cache_ratio) == (0.1, 0.5)
+    del columns["node:2|meminfo|Mapped"]
+    unknown = Levels(samples(columns), steady, read_host(inventory()))
+    assert unknown.add(Facts(read_host(inventory())).flows, ledger({"promoted_pages": [0, 0]})).slow_cache_ratio is None

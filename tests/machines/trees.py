@@ -128,6 +128,7 @@ def program(pid: int, comm: str, *arguments: str) -> dict[str, str]:
         f"{at}/comm": f"{comm}\n",
         f"{at}/cmdline": "".join(f"{argument}\0" for argument in arguments),
         f"{at}/cgroup": "0::/tools\n",
+        f"{at}/numa_maps": f"00400000 default file={arguments[0]} mapped=1 N0=1 kernelpagesize_kB=4\n",
     }
 
 

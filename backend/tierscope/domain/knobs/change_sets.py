@@ -6,6 +6,7 @@ from dataclasses import replace
 from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.knobs import rules_placement
 from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, Facts
+from tierscope.domain.knobs.hazards import is_there
 from tierscope.domain.knobs.shapes import Advice, Unknown
 
 TIER_BOTH_WAYS = "Move memory both ways: demote what is cold, promote what is hot"
@@ -24,6 +25,10 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
     """Promotion alone swaps and drops cache to make its room, demotion alone strands what turns hot again."""
     host = facts.host
     down, up = pieces.get("F2"), pieces.get("F1")
+    cannot_promote = is_there("no-tiering-mode", facts) is True
+    if cannot_promote:
+        # What the kernel cannot do is withheld by itself, and keeps nothing else back.
+        up = None
     # Promotion that would churn is withheld, and what demotion strands then is as hot as what it makes room for.
     if (down is None and up is None) or rules_placement.churns(facts):
         return []
@@ -34,7 +39,7 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
             del pieces[fired]
             return [Unknown(fired, missing)]
         down = None if host.demotes is None else rules_placement.turn_on_demotion(facts, ())
-    if up is None and host.promotes is not True:
+    if up is None and host.promotes is not True and not cannot_promote:
         missing = host.unreadable(NUMA_BALANCING)
         if missing:
             del pieces[fired]
@@ -44,7 +49,7 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
     if down is not None and up is not None and not (host.damon_demotes or host.damon_promotes):
         pieces.pop("F2" if fired == "F1" else "F1", None)
         pieces[fired] = _join(fired, TIER_BOTH_WAYS, down, up)
-    elif (down is None and host.demotes is None) or (up is None and host.promotes is None):
+    elif (down is None and host.demotes is None) or (up is None and not host.promotes):
         pieces[fired] = _by_half(pieces[fired])
     return []
 

@@ -28,6 +28,8 @@ INTERLEAVE_AUTO = (f"{INTERLEAVE}/auto", f"{INTERLEAVE}/__auto_type")
 """The switch under its name, and under that of kernel builds in which a macro swallowed it."""
 LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
 MIN_TTL = "/sys/kernel/mm/lru_gen/min_ttl_ms"
+KSM_RUN = "/sys/kernel/mm/ksm/run"
+KEPT_CPUS = ("/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full")
 ZSWAP = "/sys/module/zswap/parameters/enabled"
 DAMON_MTIER = "/sys/module/damon_sample_mtier/parameters/enabled"
 MEMMAP_ON_MEMORY = "/sys/module/memory_hotplug/parameters/memmap_on_memory"
@@ -96,7 +98,8 @@ class Host:
     what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
     `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
     whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, `mover` what
-    else moves pages, `bound` who is bound to nodes by a memory policy, each in words; `policies_seen` says whether the
+    else moves pages, `bound` whose memory a policy places, each in words; `pages_out` says whether DAMON reclaims,
+    `policies_seen` says whether the
     agent could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
     `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
     """
@@ -131,6 +134,8 @@ class Host:
     bound: str | None = None
     policies_seen: bool = False
     gave_up: bool = False
+    pages_out: bool = False
+    cgroup_version: str = ""
     processes_seen: bool = False
     agent_told: bool = False
 
@@ -202,7 +207,8 @@ class Flows:
 
     `hot_share_of_slow` is promotion candidates per hint fault: how much of what is touched on the slower tier is hot.
     `slow_ratio` and `slow_anon_ratio` are shares of resident and of anon memory that lie on slower tiers,
-    `slow_shared_ratio` is the share of shared memory in what lies there. `local_reclaim_failed_per_s`: reclaim of the
+    `slow_shared_ratio` and `slow_cache_ratio` are those of shared memory and of file cache that no process maps in what
+    lies there, the latter at least. `local_reclaim_failed_per_s`: reclaim of the
     own node, with vm.zone_reclaim_mode, that freed too little. `slow_access_ratio`: of the host's accesses, those that
     slow memory serves.
     """
@@ -232,6 +238,7 @@ class Flows:
     slow_ratio: float | None = None
     slow_anon_ratio: float | None = None
     slow_shared_ratio: float | None = None
+    slow_cache_ratio: float | None = None
     local_reclaim_failed_per_s: float | None = None
     file_ratio_of_dram: float | None = None
     slow_access_ratio: float | None = None

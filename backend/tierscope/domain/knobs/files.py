@@ -38,7 +38,8 @@ LATE_MEMORY = (
     'RUN+="/usr/bin/systemd-tmpfiles --create --prefix=/sys/kernel/mm/mempolicy"\n'
 )
 """A memory block tells udev that it is online once the kernel has made the files of its node."""
-_SYSCTL_PLACES = "/etc/sysctl.conf /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d"
+_SYSCTL_PLACES = "/etc/sysctl.conf /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d /etc/tuned /usr/lib/tuned /etc/saptune"
+"""Where sysctls are set at boot, and where the profiles of tuned and saptune set them later."""
 
 
 @dataclass(frozen=True, slots=True)

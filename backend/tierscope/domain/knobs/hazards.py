@@ -12,17 +12,20 @@ from tierscope.domain.knobs.facts import (
     CLASSIC_BIT,
     DEMOTION,
     INTERLEAVE_AUTO,
+    KEPT_CPUS,
+    KSM_RUN,
     LRU_GEN,
     MIN_TTL,
     NOT_FASTER,
     NUMA_BALANCING,
+    RATE_LIMIT,
     SWAP_FULL,
     TIERING_BIT,
     ZSWAP,
     Facts,
     Host,
 )
-from tierscope.domain.knobs.rules_moves import SHARED_MIN, promotion_pays
+from tierscope.domain.knobs.rules_moves import SHARED_MIN, is_dear, promotion_pays
 from tierscope.domain.knobs.rules_placement import churns, harm_of_local_reclaim
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Withheld
@@ -154,6 +157,14 @@ def _mode_lacks(bit: int) -> Callable[[Facts], bool | None]:
     return state
 
 
+def _no_tiering_mode(facts: Facts) -> bool | None:
+    """By what came with the mode or after it. RHEL 9 has it under an older number, not from its first release on."""
+    host = facts.host
+    if RATE_LIMIT in host.knobs or _mode_lacks(TIERING_BIT)(facts) is False:
+        return False
+    return None if ".el9" in host.kernel_release else True
+
+
 def _slow_tier_full(facts: Facts) -> bool | None:
     room = facts.host.slow_has_room
     return None if room is None else not room
@@ -178,6 +189,14 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "kswapd-gave-up": lambda facts: facts.host.gave_up or (False if facts.host.agent_told else None),
     "damon-promotes": lambda facts: facts.host.damon_promotes,
     "damon-demotes": lambda facts: facts.host.damon_demotes,
+    "damon-pages-out": lambda facts: facts.host.pages_out,
+    "no-tiering-mode": _no_tiering_mode,
+    "isolated-cpus": lambda facts: any(facts.host.knobs.get(path) not in (None, "", "(null)") for path in KEPT_CPUS),
+    "ksm": lambda facts: facts.host.number(KSM_RUN) == 1,
+    "unmapped-cache": lambda facts: not is_dear(facts) and _at_least(facts.flows.slow_cache_ratio, SHARED_MIN),
+    "group-swappiness": lambda facts: (
+        facts.host.cgroup_version in ("v1", "hybrid") if facts.host.cgroup_version else None
+    ),
     "user-space-mover": lambda facts: facts.host.mover is not None or (False if facts.host.processes_seen else None),
     "classic-balancing": lambda facts: facts.host.limited_nodes > 1 and _mode_lacks(CLASSIC_BIT)(facts),
     "several-dram-nodes": lambda facts: facts.host.limited_nodes > 1,

@@ -18,6 +18,7 @@ _SUFFIXES = (
     "|meminfo|AnonPages",
     "|meminfo|FilePages",
     "|meminfo|Shmem",
+    "|meminfo|Mapped",
     "|numastat|numa_hit",
     "|numastat|numa_foreign",
     "|zoneinfo|managed",
@@ -90,7 +91,8 @@ class Levels:
             flows,
             slow_anon_ratio=slow_anon / anon if anon and slow_anon is not None else None,
             file_ratio_of_dram=top_file / used if used and top_file is not None else None,
-            slow_shared_ratio=self._slow_shared(),
+            slow_shared_ratio=self._of_slow("Shmem"),
+            slow_cache_ratio=self._of_slow("FilePages", less=("Shmem", "Mapped")),
             local_reclaim_failed_per_s=self._rate("host|vmstat|zone_reclaim_failed"),
             spilled_pages_per_s=self._spill(),
             allocation_p99_bytes_per_s=self._bursts(ledger),
@@ -124,10 +126,14 @@ class Levels:
         rates = [self._rate(f"{scope}{_PROMOTED}") for scope in self._top]
         return sum(rate is not None and rate > 0 for rate in rates)
 
-    def _slow_shared(self) -> float | None:
-        shared, anon, file_ = (self._level(self._slow, name) for name in ("Shmem", "AnonPages", "FilePages"))
+    def _of_slow(self, name: str, less: Sequence[str] = ()) -> float | None:
+        """The share of some memory in what lies on slower nodes, less parts of it; where those overlap it reads low."""
+        anon, file_, part, *parts = (self._level(self._slow, each) for each in ("AnonPages", "FilePages", name, *less))
         used = None if anon is None or file_ is None else anon + file_
-        return shared / used if used and shared is not None else None
+        known = [each for each in parts if each is not None]
+        if not used or part is None or len(known) < len(parts):
+            return None
+        return max(part - sum(known), 0.0) / used
 
     def _rate(self, key: str) -> float | None:
         """How fast a counter grows in the steady part, a second; None where it is not there."""

@@ -14,6 +14,7 @@ Body = Mapping[str, Any]
 
 GB = 1e9
 MIB = 1 << 20
+_POLICIES = ("membind", "policy-passed-over")
 NOT_THERE = "no such setting"
 """The agent's words for a setting that does not exist, as against one that it may not read."""
 
@@ -68,9 +69,11 @@ def read_host(inventory: Body | None) -> Host:
         damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
         barring=_cause(body, "cpuset-bars-slow-tier"),
         mover=_cause(body, "user-space-mover"),
-        bound=_cause(body, "membind"),
+        bound=" and ".join(filter(None, (_cause(body, name) for name in _POLICIES))) or None,
         policies_seen=told and _sees_policies(body),
         gave_up=_cause(body, "kswapd-gave-up") is not None,
+        pages_out=_damon_moves(body, "pageout") or _damon_moves(body, "damon_reclaim"),
+        cgroup_version=str(body.get("cgroup_version") or ""),
         processes_seen=told and bool(body.get("services")),
         agent_told=told,
         page_bytes=facts.machine.page_bytes,
@@ -154,7 +157,7 @@ _BINDINGS = "How much is bound to nodes by numactl, NUMAPolicy= or cpuset.mems i
 
 
 def _bindings(body: Body) -> str:
-    found = [cause for name in ("membind", "cpuset-bars-slow-tier") if (cause := _cause(body, name)) is not None]
+    found = [cause for name in (*_POLICIES, "cpuset-bars-slow-tier") if (cause := _cause(body, name)) is not None]
     return " ".join([_BINDINGS, *(f"{cause[:1].upper()}{cause[1:]}." for cause in found)])
 
 

@@ -43,8 +43,8 @@ def type_aware(facts: Facts) -> Advice | Unknown | None:
         ),
         effect="DRAM is left to anon memory; published cases gained 7 points of local accesses, which other services "
         "need not.",
-        risk="File data that turns hot starts on the slow tier.",
-        verify="The share of anon memory in DRAM rises, and throughput stays within its interval.",
+        risk=" ".join(CHARTERS["F7"].harm),
+        verify=CHARTERS["F7"].measure,
         note=f"Mount tmpfs with mpol=prefer:{slow}, or prefer the slow node for units that mostly cache files "
         f"(systemd NUMAPolicy=preferred, NUMAMask={slow}). The kernel has no setting for page types.",
     )

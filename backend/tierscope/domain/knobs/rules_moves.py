@@ -241,7 +241,7 @@ def scan(facts: Facts) -> Advice | Unknown | None:
     paths = (SCAN_PERIOD_MIN, SCAN_SIZE, SCAN_PERIOD_MAX)
     period, size, longest = (host.number(path) for path in paths)
     late = _lateness(facts)
-    dear = flows.hint_fault_cpu_ratio is not None and flows.hint_fault_cpu_ratio > HINT_CPU_MAX
+    dear = is_dear(facts)
     if period is None or size is None or longest is None:
         missing = host.unreadable(*paths)
         return Unknown("F6", missing) if missing and (late or dear) else None
@@ -271,6 +271,12 @@ def scan(facts: Facts) -> Advice | Unknown | None:
         risk=f"{risk} The files are in debugfs: root only, gone at reboot.",
         verify="The rate of numa_hint_faults.",
     )
+
+
+def is_dear(facts: Facts) -> bool:
+    """Whether the scanner's hint faults take more processor time than they may."""
+    share = facts.flows.hint_fault_cpu_ratio
+    return share is not None and share > HINT_CPU_MAX
 
 
 def _lateness(facts: Facts) -> Evidence | None:

@@ -80,6 +80,13 @@ pub fn task_policy(reader: &mut Reader, pid: u32) -> Option<String> {
     (words.next().is_some() || beginning.ends_with('\n')).then(|| policy.trim_end().to_owned())
 }
 
+/// Whether NUMA balancing passes over pages of a policy, as it does of every one that somebody set, unless it was set with
+/// `MPOL_F_NUMA_BALANCING` (`mm/mempolicy.c` `vma_policy_mof`).
+pub fn is_passed_over(policy: &str) -> bool {
+    let mode = policy.split(':').next().unwrap_or(policy);
+    policy != "default" && !mode.contains("balancing")
+}
+
 /// The nodes that a policy binds to: `bind:0-1`, `bind=static:0`; `None` of any other.
 pub fn bound_nodes(policy: &str) -> Option<Vec<u32>> {
     let (mode, nodes) = policy.split_once(':')?;
@@ -223,6 +230,18 @@ mod tests {
             ("interleave:0-1", None),
         ] {
             assert_eq!(bound_nodes(policy), nodes, "{policy}");
+        }
+        for (policy, passed_over) in [
+            ("default", false),
+            ("bind=balancing:0", false),
+            ("bind=static|balancing:0", false),
+            ("bind:0", true),
+            ("interleave:0-1", true),
+            ("weighted", true),
+            ("prefer:0", true),
+            ("local", true),
+        ] {
+            assert_eq!(is_passed_over(policy), passed_over, "{policy}");
         }
     }
 

@@ -2,6 +2,12 @@
 
 use tierscope_rootfs::{Missing, ParseError, Reader, text};
 
+/// Processors that are kept for few tasks, as the kernel was booted: empty or `(null)` where none are.
+pub const KEPT_CPUS: [&str; 2] = [
+    "/sys/devices/system/cpu/isolated",
+    "/sys/devices/system/cpu/nohz_full",
+];
+
 /// Settings with a fixed path. docs/agent-json.md lists them; what they do stands in the advice of the service.
 pub const PATHS: &[&str] = &[
     "/proc/sys/kernel/numa_balancing",
@@ -38,6 +44,8 @@ pub const PATHS: &[&str] = &[
     "/proc/sys/vm/watermark_boost_factor",
     "/proc/sys/vm/watermark_scale_factor",
     "/proc/sys/vm/zone_reclaim_mode",
+    KEPT_CPUS[0],
+    KEPT_CPUS[1],
     "/sys/devices/system/memory/auto_online_blocks",
     "/sys/kernel/debug/sched/numa_balancing/hot_threshold_ms",
     "/sys/kernel/debug/sched/numa_balancing/scan_delay_ms",

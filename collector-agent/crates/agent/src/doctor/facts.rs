@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tierscope_procfs::{counters, host, numa_maps, process, zoneinfo};
 use tierscope_rootfs::Reader;
-use tierscope_sample::inventory::{FileProblem, Inventory};
+use tierscope_sample::inventory::{FileProblem, Inventory, Node};
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
-use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes};
+use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes, ratings};
 
 use tierscope_host::services::Discovered;
 
@@ -59,8 +59,21 @@ pub(crate) struct Facts<'a> {
     pub(crate) barred: Vec<(String, Vec<u32>)>,
     /// Services whose processes a memory policy of theirs binds to nodes, with the nodes that it leaves out.
     pub(crate) bound: Vec<(String, Vec<u32>)>,
+    /// Services of whose processes NUMA balancing passes over the memory, with the policy for which it does.
+    pub(crate) passed_over: Vec<(String, String)>,
+    /// Whether processes are listed, and whether the policy of any could be read.
+    pub(crate) sees: Sees,
+    /// Caches of fast memory in front of a node's own, in bytes.
+    pub(crate) memory_side_caches: Vec<(u32, i64)>,
     /// Files that all of this and the inventory stand on, and that could not be understood or may not be whole.
     pub(crate) problems: Vec<FileProblem>,
+}
+
+/// What of processes there is to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sees {
+    pub(crate) processes: bool,
+    pub(crate) policies: bool,
 }
 
 /// Devices with memory, and the blocks in which it comes.
@@ -94,6 +107,7 @@ impl<'a> Facts<'a> {
         let tree = Tree::of(reader, &inventory.kernel_release);
         let kdamonds = damon_admin::running(reader);
         let (given_up_nodes, free_pages) = zones(reader);
+        let policies = by_service(discovered, |pid| numa_maps::task_policy(reader, pid));
         let mut facts = Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
@@ -113,10 +127,20 @@ impl<'a> Facts<'a> {
             clearers: programs(reader, discovered, &CLEARING_PROGRAMS, true, kdamonds.is_ok()),
             movers: programs(reader, discovered, &MOVING_PROGRAMS, false, kdamonds.is_ok()),
             kdamonds: kdamonds.unwrap_or_default(),
-            barred: without_nodes(inventory, discovered, |pid| process::allowed_nodes(reader, pid)),
-            bound: without_nodes(inventory, discovered, |pid| {
-                numa_maps::bound_nodes(&numa_maps::task_policy(reader, pid)?)
-            }),
+            barred: without_nodes(
+                inventory,
+                by_service(discovered, |pid| process::allowed_nodes(reader, pid)),
+            ),
+            sees: Sees {
+                processes: !discovered.processes.is_empty(),
+                policies: !policies.is_empty(),
+            },
+            bound: without_nodes(inventory, nodes_bound_to(&policies)),
+            passed_over: policies
+                .into_iter()
+                .filter(|(_, policy)| numa_maps::is_passed_over(policy))
+                .collect(),
+            memory_side_caches: memory_side_caches(reader, inventory),
             contradiction: container_view::contradiction(sizes(reader, inventory)),
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
@@ -158,6 +182,19 @@ impl<'a> Facts<'a> {
     pub(crate) fn damon(&self) -> DamonMoves {
         let actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);
         DamonMoves::of_actions(self.inventory, actions.map(String::as_str))
+    }
+
+    /// Whether DAMON reclaims pages, which it demotes nowhere.
+    pub(crate) fn pages_out(&self) -> bool {
+        let mut actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);
+        self.is_on("/sys/module/damon_reclaim/parameters/enabled")
+            || actions.any(|action| action == "pageout")
+    }
+
+    /// Whether processors are kept for few tasks (isolcpus=, nohz_full=).
+    pub(crate) fn isolates_cpus(&self) -> bool {
+        let is_list = |path: &&str| self.knob(path).is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
+        knobs::KEPT_CPUS.iter().any(|path| is_list(&path))
     }
 
     /// Whether swap takes more; `None` where the files do not hold it.
@@ -258,8 +295,9 @@ fn lacks(reader: &Reader, tree: &Tree, tiers: TierOrder) -> Vec<&'static str> {
 /// write `/proc/PID/clear_refs` (wss.pl, wss-v1, wss-v2). The agent clears them to measure heat.
 const CLEARING_PROGRAMS: [&str; 6] = ["damo", "memtierd", "wss", "wss.pl", "wss-v1", "wss-v2"];
 /// Programs that move pages of others between nodes (`move_pages`, `migrate_pages`): memtierd and its plug-in of the container
-/// runtime, cri-resource-manager, Intel's memory-optimizer, and migratepages of numactl.
-const MOVING_PROGRAMS: [&str; 6] = [
+/// runtime, cri-resource-manager, Intel's memory-optimizer, numad, and migratepages of numactl.
+const MOVING_PROGRAMS: [&str; 7] = [
+    "numad",
     "memtierd",
     "nri-memtierd",
     "cri-resmgr",
@@ -332,37 +370,54 @@ fn zones(reader: &mut Reader) -> (Vec<u32>, BTreeMap<u32, i64>) {
     }
 }
 
-/// Asks one process of each service which nodes it may use, and gives those with memory that it may not.
-fn without_nodes(
-    inventory: &Inventory,
-    discovered: &Discovered,
-    mut usable: impl FnMut(u32) -> Option<Vec<u32>>,
-) -> Vec<(String, Vec<u32>)> {
+/// What one process of each service answers; without those of which none does.
+fn by_service<T>(discovered: &Discovered, mut ask: impl FnMut(u32) -> Option<T>) -> Vec<(String, T)> {
+    let mut asked = BTreeSet::new();
+    let processes = discovered.processes.iter();
+    let first = processes.filter(|process| asked.insert(&process.service));
+    first
+        .filter_map(|process| Some((process.service.to_string(), ask(process.pid)?)))
+        .collect()
+}
+
+fn nodes_bound_to(policies: &[(String, String)]) -> Vec<(String, Vec<u32>)> {
+    let nodes =
+        |(service, policy): &(String, String)| Some((service.clone(), numa_maps::bound_nodes(policy)?));
+    policies.iter().filter_map(nodes).collect()
+}
+
+/// Services that may not use some node with memory, with those nodes, by which they may use.
+fn without_nodes(inventory: &Inventory, usable: Vec<(String, Vec<u32>)>) -> Vec<(String, Vec<u32>)> {
+    let has_memory = |node: &&Node| node.memory_bytes.is_some_and(|bytes| bytes > 0);
     let with_memory: BTreeSet<u32> = inventory
         .nodes
         .iter()
-        .filter(|node| node.memory_bytes.is_some_and(|bytes| bytes > 0))
+        .filter(has_memory)
         .map(|node| node.id)
         .collect();
-    if with_memory.len() < 2 {
-        return Vec::new();
-    }
-    let mut asked = BTreeSet::new();
     let mut found = Vec::new();
-    for process in &discovered.processes {
-        if !asked.insert(&process.service) {
-            continue;
-        }
-        let Some(nodes) = usable(process.pid) else {
-            continue;
-        };
-        let missing: Vec<u32> = with_memory
-            .iter()
-            .copied()
-            .filter(|node| !nodes.contains(node))
-            .collect();
+    for (service, nodes) in usable {
+        let barred = |node: &u32| with_memory.len() > 1 && !nodes.contains(node);
+        let missing: Vec<u32> = with_memory.iter().copied().filter(barred).collect();
         if !missing.is_empty() {
-            found.push((process.service.to_string(), missing));
+            found.push((service, missing));
+        }
+    }
+    found
+}
+
+/// Caches in front of the memory of nodes, the largest of each.
+fn memory_side_caches(reader: &mut Reader, inventory: &Inventory) -> Vec<(u32, i64)> {
+    let mut found = Vec::new();
+    for node in &inventory.nodes {
+        let mut largest_bytes = 0;
+        ratings::memory_side_caches(reader, node.id, |name, value| {
+            if name.starts_with("size") {
+                largest_bytes = value.max(largest_bytes);
+            }
+        });
+        if largest_bytes > 0 {
+            found.push((node.id, largest_bytes));
         }
     }
     found

@@ -101,9 +101,13 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
              may be refused",
             users.join("; ")
         );
-        let fix = "Nothing, if it is this agent's own or intended. Else stop it: `echo off > /sys/kernel/mm/damon/admin/kdamonds/N/state`, or \
-                   `echo N > /sys/module/<module>/parameters/enabled`.";
-        finding("damon-in-use", "info", CERTAIN, cause, fix)
+        let mut fix = "Nothing, if it is this agent's own or intended. Else stop it: `echo off > \
+                       /sys/kernel/mm/damon/admin/kdamonds/N/state`, or `echo N > /sys/module/<module>/parameters/enabled`."
+            .to_owned();
+        if facts.pages_out() && facts.may_tier() {
+            fix = format!("{fix} {}", says("damon-pages-out"));
+        }
+        finding("damon-in-use", "info", CERTAIN, cause, &fix)
     })
 }
 

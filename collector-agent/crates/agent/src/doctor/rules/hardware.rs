@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tierscope_sample::advice::charter;
 use tierscope_sample::inventory::{Finding, Unmovable};
 use tierscope_sysfs::cxl::{Link, Memory};
 
 use super::finding::{CERTAIN, LIKELY, finding};
+use super::memory::{is_large, sizes_of_tiers};
 use crate::doctor::Facts;
 
 /// Shares of a node that cannot move above which it is told, and above which it is a warning, in percent.
@@ -190,7 +192,8 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
             "`dmesg` says why no driver took the device. "
         };
         let fix = format!(
-            "{why}{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it."
+            "{why}{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it: never memory that \
+             programs map (famfs, pmem libraries) or that other hosts share."
         );
         finding("device-memory-idle", "warning", LIKELY, cause, &fix)
     })
@@ -247,13 +250,15 @@ pub(super) fn persistent_only(facts: &Facts<'_>) -> Option<Finding> {
 
 /// Blocks of memory that are offline, memory of devices of which a part is, and nodes that devices feed and that are not there.
 pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
-    let mut offline = Vec::new();
+    let (mut offline, mut offline_bytes) = (Vec::new(), 0);
     if let Some(blocks) = facts.devices.blocks {
         let count = blocks.offline.unwrap_or(0);
         if count > 0 {
-            let size = blocks.block_bytes.map_or_else(String::new, |bytes| {
-                format!(" ({} MiB)", count.saturating_mul(bytes) >> 20)
-            });
+            offline_bytes = blocks.block_bytes.map_or(0, |bytes| count.saturating_mul(bytes));
+            let size = match offline_bytes {
+                0 => String::new(),
+                bytes => format!(" ({} MiB)", bytes >> 20),
+            };
             offline.push(format!("{count} memory blocks{size} are offline"));
         }
     }
@@ -273,9 +278,19 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
         }
     }
     (!offline.is_empty()).then(|| {
-        let fix = "`echo online_movable > /sys/devices/system/memory/memoryN/state` for each block, or set \
-                   /sys/devices/system/memory/auto_online_blocks to online_movable before the device comes.";
-        finding("memory-offline", "warning", CERTAIN, offline.join("; "), fix)
+        let movable = "`echo online_movable > /sys/devices/system/memory/memoryN/state` for each block";
+        let sizes = sizes_of_tiers(facts).filter(|(slow, dram)| is_large(slow.saturating_add(offline_bytes), *dram));
+        let fix = match sizes.and(charter("metadata")) {
+            Some(charter) => format!(
+                "Not all of it as movable memory: with it, slower memory is more than four times DRAM. {movable} of a part, \
+                 `online_kernel` for others, or leave it offline. {}",
+                charter.says
+            ),
+            None => format!(
+                "{movable}, or set /sys/devices/system/memory/auto_online_blocks to online_movable before the device comes."
+            ),
+        };
+        finding("memory-offline", "warning", CERTAIN, offline.join("; "), &fix)
     })
 }
 

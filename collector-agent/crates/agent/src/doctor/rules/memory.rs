@@ -253,7 +253,12 @@ pub(super) fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
                 "the host has one memory tier (memory_tier{}): there is nothing to demote to or promote from",
                 tier.kernel_number
             ),
-            "Nothing to do. Heat and the size of DRAM can be judged all the same.",
+            // What hardware places by itself has a finding of its own.
+            if facts.memory_side_caches.is_empty() {
+                "Nothing to do. Heat and the size of DRAM can be judged all the same."
+            } else {
+                "Nothing to do."
+            },
         ),
         (_, None) => (
             CERTAIN,
@@ -262,6 +267,26 @@ pub(super) fn no_lower_tier(facts: &Facts<'_>) -> Option<Finding> {
         ),
     };
     Some(finding("one-tier", "info", confidence, cause, fix))
+}
+
+/// Memory whose faster part hardware manages by itself, so that no kernel places pages in it.
+pub(super) fn memory_side_cache(facts: &Facts<'_>) -> Option<Finding> {
+    let caches: Vec<String> = facts
+        .memory_side_caches
+        .iter()
+        .map(|(node, bytes)| format!("{} in front of node {node}", gib(*bytes)))
+        .collect();
+    (!caches.is_empty()).then(|| {
+        let cause = format!(
+            "faster memory is a cache that hardware manages ({}), as with Memory Mode of persistent memory and Flat Memory Mode of CXL: \
+             the kernel neither sees which pages are in it nor moves any",
+            caches.join(", ")
+        );
+        let fix = "Take no size of DRAM from these nodes, and no promise of settings: they move nothing between such a cache and the \
+                   memory behind it. Where it is mapped directly, `page_alloc.shuffle=1` at boot spreads what contends for it. For \
+                   tiering by the kernel, boot with that mode of the firmware off.";
+        finding("memory-side-cache", "info", LIKELY, cause, fix)
+    })
 }
 
 /// Slower memory to DRAM up to which the kernel's documentation calls ratios of movable memory fine; the service has the
@@ -273,14 +298,10 @@ const MEMMAP_ON_MEMORY: &str = "/sys/module/memory_hotplug/parameters/memmap_on_
 /// The kernel's own data about a large slower tier, which lies in DRAM. Tiers play no part in it: kernels without them have it too.
 pub(super) fn large_slow_tier(facts: &Facts<'_>) -> Option<Finding> {
     let charter = charter("metadata")?;
-    let bytes_of = |nodes: &[u32]| -> Option<i64> {
-        let sizes = nodes.iter().map(|id| facts.inventory.node(*id)?.memory_bytes);
-        sizes.sum()
-    };
-    let (slower, dram) = (&facts.order.slower, &facts.order.dram);
+    let slower = &facts.order.slower;
     let page_bytes = i64::from(facts.inventory.page_size_bytes);
-    let (slow_bytes, dram_bytes) = (bytes_of(slower)?, bytes_of(dram)?);
-    if page_bytes == 0 || dram_bytes == 0 || slow_bytes / LARGE_TIER <= dram_bytes {
+    let (slow_bytes, dram_bytes) = sizes_of_tiers(facts)?;
+    if page_bytes == 0 || !is_large(slow_bytes, dram_bytes) {
         return None;
     }
     let in_dram = if struct_pages_stay_below(facts) {
@@ -307,6 +328,20 @@ pub(super) fn large_slow_tier(facts: &Facts<'_>) -> Option<Finding> {
         cause,
         charter.fix,
     ))
+}
+
+/// Bytes of slower memory and of DRAM.
+pub(super) fn sizes_of_tiers(facts: &Facts<'_>) -> Option<(i64, i64)> {
+    let bytes_of = |nodes: &[u32]| -> Option<i64> {
+        let sizes = nodes.iter().map(|id| facts.inventory.node(*id)?.memory_bytes);
+        sizes.sum()
+    };
+    Some((bytes_of(&facts.order.slower)?, bytes_of(&facts.order.dram)?))
+}
+
+/// Whether slower memory is so large that the kernel's own data about it crowds DRAM.
+pub(super) const fn is_large(slow_bytes: i64, dram_bytes: i64) -> bool {
+    dram_bytes > 0 && slow_bytes / LARGE_TIER > dram_bytes
 }
 
 /// Whether the kernel keeps struct pages on the devices whose memory they describe: its parameter, and each device's.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice, Tier};
 
 use super::*;
-use crate::doctor::facts::Devices;
+use crate::doctor::facts::{Devices, Sees};
 use crate::inventory::memory_order::MemoryOrder;
 
 fn healthy() -> Inventory {
@@ -82,6 +82,12 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         movers: Vec::new(),
         barred: Vec::new(),
         bound: Vec::new(),
+        passed_over: Vec::new(),
+        sees: Sees {
+            processes: true,
+            policies: true,
+        },
+        memory_side_caches: Vec::new(),
         problems: Vec::new(),
     }
 }

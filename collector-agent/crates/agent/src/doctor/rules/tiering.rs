@@ -1,6 +1,6 @@
 //! Rules about demotion and promotion: both are one change, in the order of their charters, and what makes it do harm is named.
 
-use tierscope_sample::advice::{KEEP_SYSCTL, KEEP_TMPFILES, charter, keep_file};
+use tierscope_sample::advice::{self, KEEP_SYSCTL, KEEP_TMPFILES, charter, keep_file};
 use tierscope_sample::inventory::Finding;
 
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, TIERING_BIT, finding, numbers};
@@ -8,10 +8,11 @@ use super::hardware::unmovable_percent;
 use super::memory::{certainty, demotes};
 use crate::doctor::Facts;
 use crate::doctor::hazards::{self, MIN_TTL, says};
-use crate::inventory::memory_order::Lower;
+use crate::inventory::memory_order::{Lower, TierOrder};
 
 /// The bit of `kernel.numa_balancing` that moves pages between nodes of one tier.
 const CLASSIC_BIT: u32 = 1;
+const KSM_RUN: &str = "/sys/kernel/mm/ksm/run";
 /// Events since boot below which a host shows no harm by reclaim of its own nodes.
 const NOISE_EVENTS: i64 = 10_000;
 /// Free memory of the slower nodes above which they have room, in percent: as in the charter of F2.
@@ -74,11 +75,21 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
     if demotes(facts)? || facts.damon().demotes {
         return None;
     }
-    let mut confidence = certainty(facts, &nodes);
-    let mut fix = Vec::new();
-    if let Some(mover) = other_mover(facts) {
+    let (mut severity, mut confidence) = ("warning", certainty(facts, &nodes));
+    let mut fix = ask_first(facts);
+    if !fix.is_empty() {
         confidence = LIKELY;
-        fix.push(mover);
+    }
+    if slower_has_room(facts, &facts.order.demoted_to) == Some(false) {
+        severity = "info";
+        confidence = LIKELY;
+        fix.push(format!(
+            "Nothing now. {} Once they have room:",
+            says("slow-tier-full")
+        ));
+    }
+    if facts.pages_out() {
+        fix.push(says("damon-pages-out").to_owned());
     }
     let services = facts.barred_services();
     if !services.is_empty() {
@@ -98,26 +109,30 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
         fix.push(format!("Before it: {}. {}", protect(), hang_text(facts, hang)));
     }
     fix.push(format!("{}.", demote()));
-    match mode_of(facts) {
-        _ if facts.damon().promotes => {}
-        Some(mode) if mode & TIERING_BIT == 0 => {
-            fix.push(format!(
-                "{} Then promotion (`promotion-off`): {}.",
-                why_together("F2"),
-                promote(mode)
-            ));
-        }
-        Some(_) => {}
-        None => fix.push(why_together("F2").to_owned()),
-    }
+    fix.extend(then_promotion(facts));
     let cause = "there is a slower memory tier, and demotion is off: cold pages are evicted or swapped instead of moved";
     Some(finding(
         "demotion-off",
-        "warning",
+        severity,
         confidence,
         cause,
         &fix.join(" "),
     ))
+}
+
+/// What belongs to demotion, where nothing promotes.
+fn then_promotion(facts: &Facts<'_>) -> Option<String> {
+    let why = why_together("F2");
+    match mode_of(facts) {
+        _ if facts.damon().promotes => None,
+        Some(mode) if mode & TIERING_BIT != 0 => None,
+        Some(_) if lacks_tiering_mode(facts) => Some(format!("{why} {}", says("no-tiering-mode"))),
+        Some(mode) => Some(format!(
+            "{why} Then promotion (`promotion-off`): {}.",
+            promote(mode)
+        )),
+        None => Some(why.to_owned()),
+    }
 }
 
 /// Slower memory in a lower tier, and nothing promotes from it.
@@ -130,10 +145,24 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mut confidence = certainty(facts, &nodes);
-    let mut fix = Vec::new();
-    if let Some(mover) = other_mover(facts) {
+    let cause = format!(
+        "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
+    );
+    if lacks_tiering_mode(facts) {
+        let fix = format!("{} Use a later one.", says("no-tiering-mode"));
+        return Some(finding("promotion-off", "warning", confidence, cause, &fix));
+    }
+    let mut fix = ask_first(facts);
+    for (hazard, is_there) in [
+        ("isolated-cpus", facts.isolates_cpus()),
+        ("ksm", facts.knob(KSM_RUN) == Some("1")),
+    ] {
+        if is_there {
+            fix.push(says(hazard).to_owned());
+        }
+    }
+    if !fix.is_empty() {
         confidence = LIKELY;
-        fix.push(mover);
     }
     if demotes(facts) == Some(false) && !facts.damon().demotes {
         fix.push(format!(
@@ -150,9 +179,6 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     if mode & CLASSIC_BIT == 0 && sockets.count() > 1 {
         fix.push(says("classic-balancing").to_owned());
     }
-    let cause = format!(
-        "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
-    );
     Some(finding(
         "promotion-off",
         "warning",
@@ -162,12 +188,33 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     ))
 }
 
-/// What to ask first where something else moves pages already; nothing where nothing shows it.
-fn other_mover(facts: &Facts<'_>) -> Option<String> {
-    let moves = super::counting::other_moves(facts)?;
-    Some(format!(
-        "First ask whether something else tiers here (`user-space-mover`): {moves}."
-    ))
+/// Whether `kernel.numa_balancing` takes 0 and 1 alone. A kernel that has the limit or the tiers of later ones has the mode,
+/// and RHEL 9 has it under an older number, not from its first release on.
+fn lacks_tiering_mode(facts: &Facts<'_>) -> bool {
+    let release = &facts.inventory.kernel_release;
+    let is_old =
+        advice::hazard("no-tiering-mode").is_some_and(|hazard| hazard.exists_on(release) == Some(true));
+    is_old
+        && !release.contains(".el9")
+        && facts.knob(RATE_LIMIT).is_none()
+        && facts.order.tiers != TierOrder::Kernel
+}
+
+/// What to ask first: whether something else moves pages already, and what services are bound to where that was not seen.
+fn ask_first(facts: &Facts<'_>) -> Vec<String> {
+    let mover = super::counting::other_moves(facts)
+        .map(|moves| format!("First ask whether something else tiers here (`user-space-mover`): {moves}."));
+    let (what, hazards) = match (facts.sees.processes, facts.sees.policies) {
+        (true, true) => return mover.into_iter().collect(),
+        (true, false) => ("memory policies of services were read", &["membind"][..]),
+        (false, _) => ("processes are listed", &["strict-cpuset", "membind"][..]),
+    };
+    let risks: Vec<&str> = hazards.iter().map(|hazard| says(hazard)).collect();
+    let bound = format!(
+        "First ask what services are bound to: no {what} here. {}",
+        risks.join(" ")
+    );
+    mover.into_iter().chain([bound]).collect()
 }
 
 /// A limit that lets nothing pass.
@@ -192,8 +239,11 @@ pub(super) fn keeps_anon(facts: &Facts<'_>) -> Option<Finding> {
         let cause = format!(
             "vm.swappiness is {swappiness} with demotion on: it also decides what is demoted, and anonymous memory hardly ever is"
         );
-        let fix = "`sysctl vm.swappiness=60`, if cold anonymous memory is to leave DRAM for the slower tier.";
-        finding("swappiness-keeps-anon", "info", LIKELY, cause, fix)
+        let mut fix = "`sysctl vm.swappiness=60`, if cold anonymous memory is to leave DRAM for the slower tier.".to_owned();
+        if matches!(facts.inventory.cgroup_version.as_str(), "v1" | "hybrid") {
+            fix = format!("{fix} {}", says("group-swappiness"));
+        }
+        finding("swappiness-keeps-anon", "info", LIKELY, cause, &fix)
     })
 }
 
@@ -285,6 +335,29 @@ pub(super) fn bound(facts: &Facts<'_>) -> Option<Finding> {
             says("membind")
         );
         finding("membind", severity, LIKELY, cause, &fix)
+    })
+}
+
+/// Services whose memory NUMA balancing passes over, so that what lies on the slower tier stays there.
+pub(super) fn passed_over(facts: &Facts<'_>) -> Option<Finding> {
+    let bound = facts.bound_services();
+    let others: Vec<String> = facts
+        .passed_over
+        .iter()
+        .filter(|(service, _)| !bound.contains(&service.as_str()))
+        .map(|(service, policy)| format!("{service} ({policy})"))
+        .collect();
+    (facts.may_tier() && !others.is_empty()).then(|| {
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let cause = format!(
+            "memory policies keep NUMA balancing from the memory of services: {}",
+            named(&others)
+        );
+        let fix = format!(
+            "Nothing, if they are placed on purpose. To have their hot pages promoted, run them without a policy. {}",
+            says("membind")
+        );
+        finding("policy-passed-over", "info", LIKELY, cause, &fix)
     })
 }
 

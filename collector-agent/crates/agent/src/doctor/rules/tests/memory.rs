@@ -197,3 +197,40 @@ fn zswap_over_a_lower_tier_is_told_on_kernels_that_misplace_it() {
     inventory.kernel_release = "6.16.0".into();
     assert_eq!(ids(&inventory), Vec::<String>::new());
 }
+
+#[test]
+fn memory_that_hardware_caches_is_no_dram_of_that_size() {
+    let mut inventory = healthy();
+    inventory.tiers.truncate(1);
+    let mut facts = facts(&inventory);
+    facts.memory_side_caches = vec![(0, 128 << 30)];
+    let findings = all(&facts);
+    let fix_of = |id: &str| {
+        findings
+            .iter()
+            .find(|finding| finding.id == id)
+            .map(|finding| finding.fix.as_str())
+    };
+    assert!(fix_of("memory-side-cache").is_some());
+    assert_eq!(fix_of("one-tier"), Some("Nothing to do."));
+}
+
+#[test]
+fn offline_memory_is_not_all_brought_online_as_movable_where_dram_is_small() {
+    for (offline, is_told) in [(1, false), (64, true)] {
+        let inventory = healthy();
+        let mut facts = facts(&inventory);
+        facts.devices.blocks = Some(tierscope_sysfs::memory_blocks::Blocks {
+            offline: Some(offline),
+            block_bytes: Some(128 << 20),
+            ..Default::default()
+        });
+        let findings = all(&facts);
+        let fix = &findings
+            .iter()
+            .find(|finding| finding.id == "memory-offline")
+            .unwrap()
+            .fix;
+        assert_eq!(fix.contains("online_kernel"), is_told, "{fix}");
+    }
+}

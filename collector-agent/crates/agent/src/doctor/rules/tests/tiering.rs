@@ -5,6 +5,7 @@ use tierscope_sysfs::damon_admin::Kdamond;
 
 use super::*;
 use crate::doctor::hazards::{LRU_GEN, MIN_TTL, says};
+use crate::inventory::memory_order::TierOrder;
 
 /// A host with a slower tier on this kernel, demotion and promotion as given, MGLRU and no swap.
 fn host(release: &str, demotion: &str, balancing: &str, min_ttl_ms: &str) -> Inventory {
@@ -362,4 +363,143 @@ fn services_bound_by_a_memory_policy_are_named_where_they_leave_out_the_lower_ti
         ("membind", "warning")
     );
     assert!(findings[0].cause.ends_with("node 1: db"), "{}", findings[0].cause);
+}
+
+#[test]
+fn what_is_not_known_of_services_makes_no_advice_certain() {
+    let mut inventory = healthy();
+    set(&mut inventory, DEMOTION, "false");
+    set(&mut inventory, BALANCING, "0");
+    for (processes, policies, hazards) in [
+        (true, true, &[][..]),
+        (true, false, &["membind"][..]),
+        (false, false, &["strict-cpuset", "membind"][..]),
+    ] {
+        let mut facts = facts(&inventory);
+        facts.sees = Sees { processes, policies };
+        for id in ["demotion-off", "promotion-off"] {
+            let off = find(&facts, id).unwrap();
+            assert_eq!(off.confidence == CERTAIN, hazards.is_empty(), "{id}");
+            assert!(
+                hazards.iter().all(|hazard| off.fix.contains(says(hazard))),
+                "{}",
+                off.fix
+            );
+        }
+    }
+}
+
+#[test]
+fn demotion_waits_for_room_below() {
+    let mut inventory = healthy();
+    inventory.page_size_bytes = 4096;
+    set(&mut inventory, DEMOTION, "false");
+    let off = |free_pages: i64| {
+        let mut facts = facts(&inventory);
+        facts.free_pages = [(0, 10), (1, free_pages)].into();
+        find(&facts, "demotion-off").unwrap()
+    };
+    assert_eq!(off((1 << 30) / 4096).severity, "warning");
+    let full = off(5);
+    assert_eq!(
+        (full.severity.as_str(), full.confidence.as_str()),
+        ("info", LIKELY)
+    );
+    assert!(full.fix.starts_with("Nothing now") && full.fix.contains(says("slow-tier-full")));
+}
+
+#[test]
+fn a_kernel_without_the_tiering_mode_is_not_told_to_set_it() {
+    let with = |release: &str| {
+        let mut inventory = healthy();
+        inventory.kernel_release = release.into();
+        inventory.tier_order = TierOrder::Derived.name().to_owned();
+        inventory.knobs.retain(|knob| knob.path != RATE_LIMIT);
+        set(&mut inventory, DEMOTION, "false");
+        set(&mut inventory, BALANCING, "1");
+        ["demotion-off", "promotion-off"].map(|id| of(&inventory, id).fix)
+    };
+    for fix in with("5.15.0-91-generic") {
+        assert!(
+            fix.contains(says("no-tiering-mode")) && !fix.contains("sysctl"),
+            "{fix}"
+        );
+    }
+    for release in ["5.18.0", "5.14.0-162.6.1.el9_1.x86_64", ""] {
+        assert!(
+            with(release).iter().all(|fix| fix.contains("numa_balancing=3`")),
+            "{release}"
+        );
+    }
+}
+
+#[test]
+fn what_balancing_costs_or_passes_over_is_named() {
+    let mut inventory = healthy();
+    set(&mut inventory, BALANCING, "0");
+    for (path, value, hazard) in [
+        ("/sys/devices/system/cpu/isolated", "2-31", "isolated-cpus"),
+        ("/sys/devices/system/cpu/nohz_full", "(null)", ""),
+        ("/sys/kernel/mm/ksm/run", "1", "ksm"),
+    ] {
+        let mut inventory = inventory.clone();
+        inventory.knobs.push(Knob {
+            path: path.into(),
+            value: Some(value.into()),
+            unavailable: None,
+        });
+        let off = of(&inventory, "promotion-off");
+        assert_eq!(off.confidence == CERTAIN, hazard.is_empty(), "{path}");
+        assert!(off.fix.contains(says(hazard)), "{}", off.fix);
+    }
+    let mut facts = facts(&inventory);
+    facts.passed_over = vec![
+        ("web".into(), "interleave:0-1".into()),
+        ("db".into(), "bind:0".into()),
+    ];
+    facts.bound = vec![("db".into(), vec![1])];
+    let passed_over = find(&facts, "policy-passed-over").unwrap();
+    assert!(
+        passed_over.cause.ends_with(": web (interleave:0-1)"),
+        "{}",
+        passed_over.cause
+    );
+    assert!(passed_over.fix.contains(says("membind")));
+}
+
+#[test]
+fn what_damon_pages_out_is_never_demoted() {
+    for on in ["true", "false"] {
+        let mut inventory = healthy();
+        set(&mut inventory, DEMOTION, on);
+        let mut facts = facts(&inventory);
+        facts.kdamonds = vec![Kdamond {
+            operations: "paddr".into(),
+            actions: vec!["pageout".into()],
+            ..Kdamond::default()
+        }];
+        assert!(
+            find(&facts, "damon-in-use")
+                .unwrap()
+                .fix
+                .contains(says("damon-pages-out"))
+        );
+        let off = find(&facts, "demotion-off").map(|off| off.fix.contains(says("damon-pages-out")));
+        assert_eq!(off, (on == "false").then_some(true));
+    }
+}
+
+#[test]
+fn groups_of_the_first_version_keep_their_own_swappiness() {
+    for (version, is_told) in [("v1", true), ("hybrid", true), ("v2", false)] {
+        let mut inventory = healthy();
+        inventory.cgroup_version = version.into();
+        inventory.knobs.push(Knob {
+            path: "/proc/sys/vm/swappiness".into(),
+            value: Some("1".into()),
+            unavailable: None,
+        });
+        let fix = of(&inventory, "swappiness-keeps-anon").fix;
+        assert_eq!(fix.contains(says("group-swappiness")), is_told, "{version}");
+    }
 }
