@@ -378,3 +378,13 @@ def test_file_cache_below_that_nobody_maps_is_what_is_neither_shared_nor_mapped(
     del columns["node:2|meminfo|Mapped"]
     unknown = Levels(samples(columns), steady, read_host(inventory()))
     assert unknown.add(Facts(read_host(inventory())).flows, ledger({"promoted_pages": [0, 0]})).slow_cache_ratio is None
+
+
+def test_a_setting_that_was_another_as_the_window_began_is_told() -> None:
+    still = ledger({"promoted_pages": [0] * 5})
+    before = inventory()
+    before["knobs"][0] = {"path": NUMA_BALANCING, "value": "0\n"}
+    assert gather(inventory(), None, still, None, before=before).unsettled == {NUMA_BALANCING}
+    same: tuple[dict[str, Any] | None, ...] = (inventory(), None, {"knobs": []})
+    for body in same:
+        assert gather(inventory(), None, still, None, before=body).unsettled == frozenset()

@@ -43,6 +43,8 @@ _NOTICES: tuple[Callable[[Facts], Advice | None], ...] = (rules_notices.zswap, r
 _SAFETY = frozenset({"F2", "F4", "F11", "limits", "capacity"})
 """Rules that fire on harm being done, whatever heat says of placement."""
 _HEADROOM = frozenset({"F3", "F3b"})
+_STEPS = frozenset({"F3", "F5", "F6"})
+"""Rules that step from the value that stands, by what was counted under it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,10 @@ def advise(facts: Facts) -> Given:
     if not facts.host.has_slow_tier:
         kept, withheld = _weigh([answer for answer in answers if isinstance(answer, Advice)], facts)
         return Given(kept, withheld=withheld, notices=notices)
-    fired = [answer for answer in answers if isinstance(answer, Advice)]
+    unsettled = [_unsettled(answer, facts) for answer in answers if isinstance(answer, Advice)]
+    answers = [answer for answer in answers if isinstance(answer, Unknown)]
+    answers += [one for one in unsettled if isinstance(one, Unknown)]
+    fired = [one for one in unsettled if isinstance(one, Advice)]
     if not any(advice.rule in {"F2", "F11"} for advice in fired):
         fired += [advice for advice in (rules_rest.capacity(facts),) if advice is not None]
     nothing = rules_rest.nothing_to_do(facts)
@@ -84,6 +89,15 @@ def advise(facts: Facts) -> Given:
         return Given((), (), nothing or rules_rest.satisfied(facts), unknown, withheld, notices)
     advice, waiting = _resolve(kept)
     return Given(advice, waiting, None, unknown, withheld, notices)
+
+
+def _unsettled(advice: Advice, facts: Facts) -> Advice | Unknown:
+    """A step from the value that stands waits for a window under it: what was counted before may be what it mends."""
+    is_step = advice.rule in _STEPS or (advice.rule == "F4" and not is_raised(advice))
+    changed = [change.path for change in advice.changes if change.path in facts.unsettled]
+    if not is_step or not changed:
+        return advice
+    return Unknown(advice.rule, (f"a window under {', '.join(changed)} as set now",))
 
 
 def _weigh(fired: Sequence[Advice], facts: Facts) -> tuple[tuple[Advice, ...], tuple[Withheld, ...]]:

@@ -276,9 +276,13 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of it. `verdict` is the word that the ledger of the same window got, None where it was not judged."""
+    """All of it. `verdict` is the word that the ledger of the same window got, None where it was not judged.
+
+    `unsettled`: settings that had another value when the window began.
+    """
 
     host: Host
     flows: Flows = field(default_factory=Flows)
     heat: Heat = field(default_factory=Heat)
     verdict: Word | None = None
+    unsettled: frozenset[str] = frozenset()

@@ -9,26 +9,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierscope.domain._generated.advice import CHARTERS, KEEP_SYSCTL, KEEP_SYSTEMD, KEEP_TMPFILES, KEEP_UDEV
+from tierscope.domain._generated.advice import KEEP_SYSCTL, KEEP_SYSTEMD, KEEP_TMPFILES, KEEP_UDEV
 from tierscope.domain.knobs import facts
 from tierscope.domain.knobs.shapes import Advice, Change
 
-KNOWN = (
-    re.escape(facts.NUMA_BALANCING),
-    re.escape(facts.DEMOTION),
-    re.escape(facts.WATERMARK_SCALE),
-    re.escape(facts.DEMOTE_SCALE),
-    re.escape(facts.RATE_LIMIT),
-    re.escape(facts.HOT_THRESHOLD),
-    re.escape(facts.SCAN_PERIOD_MIN),
-    re.escape(facts.SCAN_PERIOD_MAX),
-    re.escape(facts.SCAN_SIZE),
-    re.escape(facts.SWAPPINESS),
-    re.escape(facts.ZONE_RECLAIM),
-    re.escape(facts.INTERLEAVE) + r"/node[0-9]{1,4}",
-    *(re.escape(path) for path in facts.INTERLEAVE_AUTO),
+SET_ORDER = (
+    facts.DEMOTION,
+    facts.WATERMARK_SCALE,
+    facts.RATE_LIMIT,
+    facts.NUMA_BALANCING,
+    facts.DEMOTE_SCALE,
+    facts.HOT_THRESHOLD,
+    facts.SCAN_PERIOD_MIN,
+    facts.SCAN_SIZE,
+    facts.SCAN_PERIOD_MAX,
+    facts.SWAPPINESS,
+    *facts.INTERLEAVE_AUTO,
+    facts.INTERLEAVE,
+    facts.ZONE_RECLAIM,
 )
-PATH = re.compile("|".join(f"(?:{known})" for known in KNOWN))
+"""Settings in the order in which a host gets them: room before what needs it, a limit before what it limits."""
+PATH = re.compile("|".join(re.escape(path) + r"(/node[0-9]{1,4})" * (path == facts.INTERLEAVE) for path in SET_ORDER))
 VALUE = re.compile(r"[0-9]{1,10}|true|false|on|off|[YNyn]")
 SYSCTL_ROOT = "/proc/sys/"
 DEBUG_ROOT = "/sys/kernel/debug/"
@@ -149,13 +150,9 @@ def is_kept(change: Change) -> bool:
 
 
 def order_of(path: str) -> tuple[int, str]:
-    """Place of a setting among all that are set on a host: that of its charter, so that no half comes first.
-
-    The switch of interleave weights is set before the weights, and given back after them.
-    """
-    named = f"{facts.INTERLEAVE}/nodeN" if is_of_node(path) else path
-    orders = [charter.order for charter in CHARTERS.values() if named in charter.settings]
-    return (min(orders, default=1000), "" if path in facts.INTERLEAVE_AUTO else path)
+    """Place of a setting among all that are set on a host. Values are given back in the reverse order."""
+    named = facts.INTERLEAVE if is_of_node(path) and path not in facts.INTERLEAVE_AUTO else path
+    return SET_ORDER.index(named) if named in SET_ORDER else len(SET_ORDER), path
 
 
 def _checks(changes: Sequence[Change]) -> str:

@@ -11,7 +11,7 @@ from tierscope.domain.counters.monotonic import Bools
 from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
-from tierscope.domain.knobs.machine import read_host
+from tierscope.domain.knobs.machine import read_host, read_knobs
 from tierscope.domain.ledger import (
     Context,
     Ledger,
@@ -43,10 +43,12 @@ def gather(
     verdict: Verdict | None,
     heat: Heat | None = None,
     limit_events: int | None = None,
+    before: Mapping[str, Any] | None = None,
 ) -> Facts:
     """All facts of one host over one window. Flows and levels are those of the steady part, as in verdicts.
 
-    `limit_events`: how often memory limits of cgroups were reached, None where not counted.
+    `limit_events`: how often memory limits of cgroups were reached, None where not counted. `before`: the inventory as
+    the window began, None where none is known.
     """
     steady = steady_intervals(ledger)
     host = _with_damon(read_host(inventory), ledger)
@@ -60,7 +62,9 @@ def gather(
     heat = heat or Heat()
     if samples is not None and heat.bound is None:
         heat = replace(heat, bound=classify_host(inventory, samples))
-    return Facts(host, flows, heat, word)
+    was = read_knobs(before)
+    unsettled = frozenset(path for path, value in host.knobs.items() if path in was and was[path] != value)
+    return Facts(host, flows, heat, word, unsettled)
 
 
 def _with_damon(host: Host, ledger: Ledger) -> Host:

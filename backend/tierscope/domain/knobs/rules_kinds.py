@@ -52,15 +52,25 @@ def type_aware(facts: Facts) -> Advice | Unknown | None:
 
 def swappiness(facts: Facts) -> Advice | Unknown | None:
     """F8: the wrong type of page is cold in DRAM. Swappiness also decides which type is demoted."""
-    host, heat = facts.host, facts.heat
+    host = facts.host
     current = host.number(SWAPPINESS)
     if current is None or host.is_on(DEMOTION) is not True:
         return None
-    if current <= FILE_ONLY and host.dram_is_full and host.slow_has_room:
-        found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", float(current), "setting")
-        return _swap_advice(current, SWAPPINESS_DEFAULT, (found,), "anon refaults may rise")
+    if current > FILE_ONLY or not host.dram_is_full or not host.slow_has_room:
+        return _by_kind(facts, current)
+    # One step: where to from the default, if anywhere, is known already.
+    further = _by_kind(facts, SWAPPINESS_DEFAULT)
+    proposed = int(further.changes[0].proposed) if isinstance(further, Advice) else SWAPPINESS_DEFAULT
+    found = Evidence("vm.swappiness, at which anon memory is hardly ever demoted", float(current), "setting")
+    return _swap_advice(current, proposed, (found,), "anon refaults may rise")
+
+
+def _by_kind(facts: Facts, current: int) -> Advice | Unknown | None:
+    """Which kind is the colder one, by heat, else by what is read again."""
+    host, heat = facts.host, facts.heat
     if heat.hot_anon_share is not None and _is_still(facts):
         return None
+    lead = 0.0
     if heat.cold_anon_share is not None and heat.cold_file_share is not None:
         lead = heat.cold_anon_share - heat.cold_file_share
         if lead > COLD_GAP and current < SWAPPINESS_UP:
@@ -70,7 +80,8 @@ def swappiness(facts: Facts) -> Advice | Unknown | None:
                 return None
             return _raise(current, (Evidence("anon colder than file by", lead, "share"),))
     if heat.hot_anon_share is not None:
-        if heat.hot_anon_share > ANON_HOT and current > SWAPPINESS_DOWN:
+        # Anon memory that is hot and colder than file memory all the same is no worse a kind to demote.
+        if heat.hot_anon_share > ANON_HOT and current > SWAPPINESS_DOWN and lead <= 0.0:
             return _lower(current, (Evidence("anon memory that is hot", heat.hot_anon_share, "share"),))
         return None
     return _by_refaults(facts, current)

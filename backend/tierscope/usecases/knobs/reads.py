@@ -119,11 +119,11 @@ def advise_host(session: ReadSession, host: SubjectHost, window: Window, now: da
     inventories for each host would cost more than all else.
     """
     part = read_ledgers(session, [host], window)[0]
-    inventory = newest_inventories(session, [host.id], window.end).get(host.id)
+    inventory, before = (newest_inventories(session, [host.id], at).get(host.id) for at in (window.end, window.start))
     verdict = part.course().verdict
     heat = read_host_heat(session, host, window, now=now)
     samples = _read_samples(session, host, window)
-    facts = gather(inventory, samples, part.ledger, verdict, heat.facts)
+    facts = gather(inventory, samples, part.ledger, verdict, heat.facts, before=before)
     subtracted = list_subtracted(inventory)
     given = doubt_figures(view_given(advise(facts), _basis(part, window)), part.machine.doubts)
     return copied(

@@ -191,10 +191,10 @@ impl<'a> Facts<'a> {
             || actions.any(|action| action == "pageout")
     }
 
-    /// Whether processors are kept for few tasks (isolcpus=, nohz_full=).
+    /// Whether processors are kept for few tasks (`isolcpus=`, `nohz_full=`).
     pub(crate) fn isolates_cpus(&self) -> bool {
-        let is_list = |path: &&str| self.knob(path).is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
-        knobs::KEPT_CPUS.iter().any(|path| is_list(&path))
+        let is_list = |path: &str| self.knob(path).is_some_and(|cpus| !matches!(cpus, "" | "(null)"));
+        knobs::KEPT_CPUS.iter().any(|path| is_list(path))
     }
 
     /// Whether swap takes more; `None` where the files do not hold it.
