@@ -353,15 +353,29 @@ def test_no_service_is_larger_than_its_hosts_however_much_page_cache_it_has() ->
 
 def test_memory_is_stranded_where_processors_are_taken_and_unknown_where_they_are_not_counted() -> None:
     used = rows(60.0, 60.0)
-    idle = group_day(hosts(used), None)
-    busy = group_day(hosts(used, busy=0.95), None)
-    unknown = group_day(hosts(used, busy=math.nan), None)
+    idle = group_day(hosts(used), None, NOTHING)
+    busy = group_day(hosts(used, busy=0.95), None, NOTHING)
+    unknown = group_day(hosts(used, busy=math.nan), None, NOTHING)
     assert idle is not None
     assert busy is not None
     assert unknown is not None
     assert (idle.stranded_bytes, busy.stranded_bytes, unknown.stranded_bytes) == (0.0, 20.0, None)
     assert (idle.capacity_bytes, idle.dram_bytes, idle.resident_bytes) == (200.0, 160.0, 120.0)
-    assert group_day(hosts(rows(math.nan)), None) is None
+    assert group_day(hosts(rows(math.nan)), None, NOTHING) is None
+
+
+def test_hot_memory_of_a_group_is_the_sum_of_its_services_with_their_page_cache() -> None:
+    there = hosts(rows(42.0, 42.0), free=8.0, reclaimable=50.0)
+    heat = HeatHours(rows(90.0, 90.0), rows(30.0, 30.0), rows(45.0, 45.0), rows(9.0, 9.0), "damon")
+    group = group_day(there, heat, rows(90.0, 90.0))
+    service = service_day(rows(90.0, 90.0), "memory.stat", there, heat, NOTHING, NOTHING)
+    by_heat = group_day(there, heat, NOTHING)
+    assert group is not None
+    assert service is not None
+    assert by_heat is not None
+    for day in (group, service, by_heat):
+        assert (day.hot_bytes, day.cold_bytes, day.untouched_bytes) == pytest.approx((60.0, 90.0, 18.0))
+    assert group.resident_bytes == pytest.approx(84.0)
 
 
 def test_need_of_dram_is_the_advised_share_and_never_less_than_hot_bytes_with_headroom() -> None:

@@ -161,6 +161,9 @@ def test_heat_makes_hot_cold_and_untouched_bytes_of_all_hosts(database: Database
     assert 0 < untouched < cold < resident
     assert hot + cold < resident
     assert subject.dram_need_bytes.value == pytest.approx(1.1 * hot)
+    [group] = CapacityReads(fleet.context()).list("sku").subjects
+    parts = (group.hot_bytes.value, group.cold_bytes.value, group.untouched_bytes.value)
+    assert parts == pytest.approx((hot, cold, untouched)), "of all that services hold, as of services"
     assert (subject.hot_bytes.method, subject.hot_bytes.n_hosts) == ("abit", 1)
     assert "heat is of 1 of 3 hosts, made up to all of them" in subject.hot_bytes.warnings
     with database.write() as transaction:

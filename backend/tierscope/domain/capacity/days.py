@@ -92,8 +92,7 @@ def service_day(
     """
     held = hourly_sum(resident)
     if not np.isfinite(held).any() and heat is not None:
-        held = hourly_sum(heat.resident) * _scale(len(hosts.total), heat.n_hosts)
-        source = "heat"
+        held, source = _measured(heat, len(hosts.total)), "heat"
     if not np.isfinite(held).any():
         return None
     used, total = hourly_sum(hosts.used), _total(hosts.total)
@@ -115,9 +114,15 @@ def service_day(
     )
 
 
-def group_day(hosts: HostHours, heat: HeatHours | None) -> CapacityDay | None:
-    """The point of a host group: what its hosts use of all their memory; None where no host says."""
-    used = hourly_sum(hosts.used)
+def group_day(hosts: HostHours, heat: HeatHours | None, resident: Floats) -> CapacityDay | None:
+    """The point of a host group: what its hosts use of all their memory; None where no host says.
+
+    Hot and cold memory is of all that services hold there, page cache with it, as the points of services have it:
+    `resident` [n, 24] of all services of each host, without which what heat says.
+    """
+    used, held = hourly_sum(hosts.used), hourly_sum(resident)
+    if not np.isfinite(held).any() and heat is not None:
+        held = _measured(heat, len(hosts.total))
     if not np.isfinite(used).any():
         return None
     return CapacityDay(
@@ -131,7 +136,7 @@ def group_day(hosts: HostHours, heat: HeatHours | None) -> CapacityDay | None:
         used_bytes=_peak(used),
         resident_bytes=_peak(used),
         stranded_bytes=_stranded(hosts),
-        **_by_heat(used, heat),
+        **_by_heat(held, heat),
     )
 
 
@@ -172,8 +177,9 @@ def _stranded(hosts: HostHours) -> float | None:
     return _mean(hourly_sum(stranded))
 
 
-def _scale(hosts: int, measured: int) -> float:
-    return hosts / measured if measured else float("nan")
+def _measured(heat: HeatHours, hosts: int) -> Floats:
+    """What is resident on the hosts whose heat is measured, made up to all of them [24]."""
+    return hourly_sum(heat.resident) * (hosts / heat.n_hosts if heat.n_hosts else np.nan)
 
 
 def _total(values: Floats) -> float | None:

@@ -95,6 +95,13 @@ class DayHours:
         rows = (stack(part) for part in (self.used, self.free, self.busy, self.reclaimable))
         return HostHours(_floats(totals), _floats(dram), *rows)
 
+    def resident_by_host(self) -> dict[int, Floats]:
+        """What all services hold on each host [24] where any is counted."""
+        found: dict[int, Floats] = {}
+        for (_, host), held in self.resident.items():
+            found[host] = _add(found[host], held) if host in found else held
+        return found
+
     def cache(self, service_id: int, host_id: int) -> Floats:
         """What the kernel can reclaim of a service on a host [24]: its page cache, at most what the host can reclaim.
 

@@ -153,9 +153,11 @@ def make_points(
         if point is not None:
             points["service", service.public_id] = point
     groups = []
+    on_hosts = hours.resident_by_host()
     for group in group_hosts(list(fleet.hosts.values())):
         wanted = frozenset(host.id for host in group.hosts)
-        point = group_day(hours.of_hosts(group.hosts), join_heat(heats, wanted))
+        held = _stack([on_hosts[host.id] for host in group.hosts if host.id in on_hosts])
+        point = group_day(hours.of_hosts(group.hosts), join_heat(heats, wanted), held)
         if point is not None:
             points["host_group", group.row.subject] = point
             groups.append(group.row)
