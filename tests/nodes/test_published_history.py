@@ -1,4 +1,4 @@
-"""Published days of a fleet on several servers: all hosts are in them, wherever they are, and none is lost by an outage."""
+"""Published days of a fleet on several servers: hosts are in them wherever they are, and none is lost by an outage."""
 
 import json
 from collections.abc import Iterator
