@@ -20,7 +20,7 @@ from e2e.test_headlines import newest_hour
 from e2e.told import Said, Told, contradictions
 from fixtures.elsewhere import long
 
-LEAST_SHARED = {"figure": 30, "verdict": 3, "setting": 3}
+LEAST_SHARED = {"figure": 30, "label": 20, "verdict": 3, "setting": 3}
 """Values on more than one page, so that there is something to hold against each other."""
 MOCKED = [
     "/experiments/exp-1",

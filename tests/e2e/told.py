@@ -1,7 +1,8 @@
 """What pages tell: one quantity of one subject and window has one value on all of them.
 
-So has the verdict on a host or a service, and the value of a setting. What is asked for over and over may change
-between two pages: a page is held against another only where each said its own twice, before and after.
+So has the verdict on a host or a service, the value of a setting, and what stands beside a label: a reader knows no
+definitions, so figures with the same words for one subject and window read alike. What is asked for over and over may
+change between two pages: a page is held against another only where each said its own twice, before and after.
 """
 
 from collections import defaultdict
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Page
 
 Said = tuple[str, str, str, str]
-"""What it is (figure, verdict, setting), its subject, its name, and its window."""
+"""What it is (figure, label, verdict, setting), its subject, its name, and its window."""
 
 # The subject is what the row links to, else what the page is about; a row without a link tells of a part of it.
 _READ = """() => {
@@ -26,10 +27,27 @@ _READ = """() => {
     const part = withPart ? ` ${row.closest('table').getAttribute('aria-label')}: ${row.cells[0].innerText}` : ''
     return `${page ?? 'fleet'}${part}`
   }
+  // As it is read: the words beside a figure, and the figure with its unit, which a column may say for all of it.
+  const words = (text) => text.replace(/\\s+/g, ' ').trim()
+  const labelled = (node) => {
+    const cell = node.closest('td')
+    if (cell === null) {
+      const [label, value] = ['label', 'value'].map((part) => node.querySelector(`[class*=_${part}_]`))
+      const parts = [...(label?.childNodes ?? [])].filter((part) => !String(part.className).includes('_grade_'))
+      return label && value ? [words(parts.map((part) => part.textContent).join('')), words(value.innerText)] : null
+    }
+    const head = cell.closest('table').querySelectorAll('thead th')[cell.cellIndex]
+    const [, label, unit] = /^(.*?)(?: (\\S+\\/s))?$/.exec(words(head.innerText))
+    return [label, words(`${node.innerText} ${unit ?? ''}`)]
+  }
   const all = (selector) => [...document.querySelectorAll(selector)]
   return [
     ...all('[data-testid^=figure-][data-value]').map((node) =>
       ['figure', subjectOf(node, true), node.dataset.testid, node.dataset.window, node.dataset.value]),
+    ...all('[data-testid^=figure-][data-value]').flatMap((node) => {
+      const said = labelled(node)
+      return said ? [['label', subjectOf(node, true), said[0], node.dataset.window, said[1]]] : []
+    }),
     ...all('[data-verdict]').map((node) =>
       ['verdict', subjectOf(node, true), 'verdict', node.dataset.window, node.dataset.verdict]),
     ...all('[data-setting]').map((node) =>
