@@ -122,6 +122,7 @@ ENDPOINTS: dict[str, Permission] = {
     "POST /v1/tco/sheet": "read:fleet",
     "GET /v1/tco/compare": "read:fleet",
     "GET /v1/services/{service_id}/slowdown-points": "read:fleet",
+    "GET /v1/slow-memory": "read:fleet",
     "POST /v1/services/{service_id}/slowdown-points": "write:advice",
     "DELETE /v1/slowdown-points/{point_id}": "write:advice",
     "GET /v1/advice": "read:fleet",

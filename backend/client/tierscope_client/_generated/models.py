@@ -890,6 +890,25 @@ class DecisionRequest(TypedDict):
     note: NotRequired[str]
 
 
+class Device(TypedDict):
+    """A kind of memory behind a slower tier. `idle_ns` with the ends between which devices of its kind lie, beside
+    DRAM of `dram_idle_ns`. `gb_per_s`: what it delivers, None where not known. `loaded`: (GB/s, ns) under rising
+    load. `usd_per_gb`: None where no price is known.
+    """
+
+    date: str
+    dram_idle_ns: float
+    gb_per_s: float | None
+    high_ns: float
+    idle_ns: float
+    label: str
+    loaded: list[list[float]]
+    low_ns: float
+    name: str
+    source: str
+    usd_per_gb: float | None
+
+
 class DevicePoint(TypedDict):
     """A device at one use. Amplifications are null where nothing was written; `error`: why there are no figures.
     `flash_bytes_per_s`: writes to flash; null without flash.

@@ -1395,6 +1395,24 @@ class Client(Transport):
         """Silences, newest first. List silences. All pages, one item after another."""
         return self._items("/v1/silences", {"status": status, "limit": limit})
 
+    def list_slow_memory_file(self, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
+        """Kinds of slow memory, with their sources. What ratio advice can be asked for as `device`: latency and
+        bandwidth, with where they are from. As a file.
+        """
+        return self._bytes("GET", "/v1/slow-memory", query={"format": format_})
+
+    def list_slow_memory_table(self) -> Table:
+        """Kinds of slow memory, with their sources. What ratio advice can be asked for as `device`: latency and
+        bandwidth, with where they are from. As a table, all pages of it.
+        """
+        return self._table("/v1/slow-memory", {})
+
+    def list_slow_memory(self) -> list[models.Device]:
+        """Kinds of slow memory, with their sources. What ratio advice can be asked for as `device`: latency and
+        bandwidth, with where they are from.
+        """
+        return cast("list[models.Device]", self._json("GET", "/v1/slow-memory"))
+
     def list_slowdown_points_file(self, service_id: str, *, format_: Literal["csv", "parquet", "arrow"]) -> bytes:
         """Owners' measurements of the slowdown, newest first. List what was measured of a service. As a file."""
         return self._bytes(

@@ -9,7 +9,9 @@ from tierscope.api.base.ownership import in_path
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.tables import tabular
 from tierscope.api.base.use_cases import use
+from tierscope.domain.slowdown import Device
 from tierscope.usecases.access.tokens import Caller
+from tierscope.usecases.slowdown.devices import list_devices
 from tierscope.usecases.slowdown.points import SlowdownPointItem, SlowdownPointRequest, SlowdownPoints
 
 router = APIRouter(prefix="/v1", tags=["ratio"])
@@ -26,6 +28,15 @@ Points = Annotated[SlowdownPoints, Depends(use(lambda held: held.slowdown_points
 def list_slowdown_points(request: Request, points: Points, service_id: str) -> Answer[list[SlowdownPointItem]]:
     """List what was measured of a service."""
     return answer(request, list[SlowdownPointItem], points.list(service_id))
+
+
+@router.get(
+    "/slow-memory", dependencies=[Depends(requires("read:fleet"))], summary="Kinds of slow memory, with their sources"
+)
+@tabular(quick=True)
+def list_slow_memory(request: Request) -> Answer[list[Device]]:
+    """What ratio advice can be asked for as `device`: latency and bandwidth, with where they are from."""
+    return answer(request, list[Device], list_devices())
 
 
 @router.post("/services/{service_id}/slowdown-points", status_code=201, summary="Add a measurement of the slowdown")

@@ -12,6 +12,11 @@ def device_names() -> tuple[str, ...]:
     return tuple(device_presets())
 
 
+def list_devices() -> list[Device]:
+    """Kinds of slow memory that ratio advice can be asked for, with what they are like and where that is from."""
+    return list(device_presets().values())
+
+
 def find_device(name: str | None, latency_ns: float | None = None, gb_per_s: float | None = None) -> Device | None:
     """A preset by its name, or a device of this latency; None where neither is asked for.
 

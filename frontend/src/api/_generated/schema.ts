@@ -2802,6 +2802,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/slow-memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Kinds of slow memory, with their sources
+         * @description What ratio advice can be asked for as `device`: latency and bandwidth, with where they are from.
+         */
+        get: operations["list_slow_memory_v1_slow_memory_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/slowdown-points/{point_id}": {
         parameters: {
             query?: never;
@@ -5058,6 +5078,40 @@ export interface components {
              * @default
              */
             note: string;
+        };
+        /**
+         * Device
+         * @description A kind of memory behind a slower tier.
+         *
+         *     `idle_ns` with the ends between which devices of its kind lie, beside DRAM of `dram_idle_ns`. `gb_per_s`: what it
+         *     delivers, None where not known. `loaded`: (GB/s, ns) under rising load. `usd_per_gb`: None where no price is known.
+         */
+        Device: {
+            /** Date */
+            date: string;
+            /** Dram Idle Ns */
+            dram_idle_ns: number;
+            /** Gb Per S */
+            gb_per_s: number | null;
+            /** High Ns */
+            high_ns: number;
+            /** Idle Ns */
+            idle_ns: number;
+            /** Label */
+            label: string;
+            /** Loaded */
+            loaded: [
+                number,
+                number
+            ][];
+            /** Low Ns */
+            low_ns: number;
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Usd Per Gb */
+            usd_per_gb: number | null;
         };
         /**
          * DevicePoint
@@ -14502,6 +14556,7 @@ export type CxlDevice = components['schemas']['CxlDevice'];
 export type DataGap = components['schemas']['DataGap'];
 export type DataQuality = components['schemas']['DataQuality'];
 export type DecisionRequest = components['schemas']['DecisionRequest'];
+export type Device = components['schemas']['Device'];
 export type DevicePoint = components['schemas']['DevicePoint'];
 export type Difference = components['schemas']['Difference'];
 export type DirtyMemory = components['schemas']['DirtyMemory'];
@@ -24227,6 +24282,51 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_slow_memory_v1_slow_memory_get: {
+        parameters: {
+            query?: {
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Device"][];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             503: components["responses"]["Problem503"];

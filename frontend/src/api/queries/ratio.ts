@@ -11,6 +11,19 @@ export interface RatioChoice {
   /** DRAM must hold the hot memory. */
   holdHot: boolean
   growth: number
+  /** Slow memory to judge in place of the hosts': the name of a known kind, or a latency with maybe a bandwidth. */
+  device: string | OwnMemory | undefined
+}
+
+/** Slow memory that someone has measured or is offered. */
+export interface OwnMemory {
+  latencyNs: number
+  gbPerS: number | undefined
+}
+
+/** Kinds of slow memory that are known, with what they are like. */
+export function slowMemoryQuery() {
+  return askedQuery(['slow-memory'], (signal) => client.GET('/v1/slow-memory', { signal }), { staleTime: Infinity })
 }
 
 /** The smallest DRAM share that keeps a loss target, with all that it rests on. */
@@ -23,6 +36,9 @@ export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRa
           loss_target: choice.loss,
           hold_hot: choice.holdHot,
           growth: choice.growth,
+          ...(typeof choice.device === 'object'
+            ? { slow_latency_ns: choice.device.latencyNs, slow_gb_per_s: choice.device.gbPerS }
+            : { device: choice.device }),
           ...rangeQuery(range),
         },
       },

@@ -13,7 +13,6 @@ export interface TimeSearch {
   marks?: 'off' | undefined
   /** The page alone, on a screen on a wall: 1, or the seconds after which the next shared view follows. */
   kiosk?: number | undefined
-  /** What narrows every page to some hosts and services: `key=value,…`. */
   tags?: string | undefined
 }
 
@@ -79,6 +78,7 @@ export interface ServiceSearch extends ComparedSearch {
   holdHot?: 'on' | undefined
   /** Growth of memory that DRAM must bear, as a ratio. */
   growth?: number | undefined
+  device?: string | undefined
   zoom?: string | undefined
   sel?: string | undefined
   /** Colours over all activity, rather than from its 2nd to its 98th percentile in view. */
@@ -199,6 +199,7 @@ export function readServiceSearch(raw: RawSearch): ServiceSearch {
     idle: whole(raw, 'idle', 40),
     holdHot: oneOf(raw, 'holdHot', ['on']),
     growth: growthChoices.find((growth) => growth !== 0 && growth === Number(raw['growth'])),
+    device: text(raw, 'device', 60),
     loss: lossTargets.find((target) => target === Number(raw['loss'])),
     zoom: readBox(zoom) === null ? undefined : zoom,
     sel: readBox(sel) === null ? undefined : sel,

@@ -19,7 +19,9 @@ export function AdviceEvidence({ card }: { card: AdviceCard }) {
 
 function RatioEvidence({ serviceId }: { serviceId: string }) {
   const { range } = useTimeRange()
-  const query = useQuery(ratioQuery(serviceId, { loss: undefined, holdHot: false, growth: 0 }, range))
+  const query = useQuery(
+    ratioQuery(serviceId, { loss: undefined, holdHot: false, growth: 0, device: undefined }, range),
+  )
   return <RatioView ratio={query.data} load={loadStateOf(query)} />
 }
 

@@ -6,6 +6,7 @@ import { formatRatio } from '../../lib/units/units'
 import { growthChoices, lossTargets } from '../../lib/url/urlState'
 import { PointsPanel } from '../ratio/PointsPanel'
 import { RatioView } from '../ratio/RatioView'
+import { SlowMemoryPicker } from '../ratio/SlowMemoryPicker'
 import { SwapTierPanel } from '../ratio/SwapTierPanel'
 import { useTimeRange } from '../shell/time/useTimeRange'
 import { NotesList } from '../../ui/text/NotesList'
@@ -51,6 +52,7 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
           onChecked={(holdHot) => choose({ holdHot })}
         />
       </Group>
+      <SlowMemoryPicker device={choice.device} onDevice={(device) => choose({ device })} />
       <RatioView ratio={ratio} load={loadStateOf(query)} />
       <PointsPanel serviceId={serviceId} ratio={ratio} />
       <NotesList notes={ratio?.notes} />
