@@ -329,3 +329,25 @@ def test_no_pace_of_the_scanner_reaches_file_cache_that_nobody_maps() -> None:
     assert {one.rule: one.why for one in advise(cache).withheld} == {"F6": HAZARDS["unmapped-cache"].says}
     dear = replace(cache, flows=replace(cache.flows, hint_fault_cpu_ratio=0.05))
     assert [one.rule for one in advise(dear).advice] == ["F6"], "a slower scanner helps whatever lies below"
+
+
+def test_what_keeps_demotion_from_hanging_the_host_comes_before_it() -> None:
+    (piece,) = advise(SPILL).advice
+    assert (piece.note or "").startswith(f"Before it: `echo 1000 > {MIN_TTL}`")
+    for safe in (
+        with_knobs(SPILL, {MIN_TTL: "1000"}),
+        with_knobs(SPILL, {LRU_GEN: "0x0000"}),
+        on(SPILL, swap_drives=(SwapDrive("/dev/sda2", "partition", 0.2),)),
+        on(SPILL, kernel_release="7.2.6"),
+    ):
+        (piece,) = advise(safe).advice
+        assert "Before it" not in (piece.note or "")
+
+
+def test_memory_below_of_which_nothing_tells_whether_it_is_slower_is_said_to_decide() -> None:
+    says = HAZARDS["faster-memory-below"].says
+    for classes, is_told in ((("cxl",), False), (("pmem", "dram"), False), (("unknown",), True), (("cxl", ""), True)):
+        risk = risk_of(on(SPILL, slow_classes=classes))
+        assert (says in risk) == is_told, classes
+        assert ("is not known, and decides" in risk) == is_told
+    assert advise(on(SPILL, slow_classes=("unknown", "hbm"))).advice == ()

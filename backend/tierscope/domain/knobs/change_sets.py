@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from tierscope.domain._generated.advice import CHARTERS
 from tierscope.domain.knobs import rules_placement
-from tierscope.domain.knobs.facts import DEMOTION, NUMA_BALANCING, Facts
+from tierscope.domain.knobs.facts import DEMOTION, MIN_TTL, NUMA_BALANCING, Facts, is_same_value
 from tierscope.domain.knobs.hazards import is_there
 from tierscope.domain.knobs.shapes import Advice, Unknown
 
+_PROTECT = f"Before it: `echo 1000 > {MIN_TTL}`, or swap with room; the risk says why."
 TIER_BOTH_WAYS = "Move memory both ways: demote what is cold, promote what is hot"
 RAISE_WITH_ROOM = "Let more hot memory up, with room for it"
 
@@ -18,6 +19,7 @@ def complete(fired: Iterable[Advice], facts: Facts) -> tuple[list[Advice], list[
     pieces = {advice.rule: advice for advice in fired}
     unknown = _tier_both_ways(pieces, facts)
     _raise_with_room(pieces)
+    _keep_from_hanging(pieces, facts)
     return list(pieces.values()), unknown
 
 
@@ -68,6 +70,15 @@ def _raise_with_room(pieces: dict[str, Advice]) -> None:
         return
     pieces["F4"] = _join("F4", RAISE_WITH_ROOM, room, limit)
     del pieces["F3"]
+
+
+def _keep_from_hanging(pieces: dict[str, Advice], facts: Facts) -> None:
+    """Before demotion is switched on that can hang the host comes what keeps it from that."""
+    if is_there("mglru-no-swap", facts) is not True:
+        return
+    for rule, piece in pieces.items():
+        if any(change.path == DEMOTION and is_same_value(change.proposed, "1") for change in piece.changes):
+            pieces[rule] = replace(piece, note=" ".join(filter(None, (_PROTECT, piece.note))))
 
 
 def is_raised(limit: Advice) -> bool:

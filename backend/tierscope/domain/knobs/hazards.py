@@ -30,6 +30,8 @@ from tierscope.domain.knobs.rules_placement import churns, harm_of_local_reclaim
 from tierscope.domain.knobs.rules_rest import HOT_SET_TOO_LARGE
 from tierscope.domain.knobs.shapes import Advice, Withheld
 
+_UNTOLD = ("unknown", "")
+"""Classes of nodes of which nothing tells what they are."""
 _RELEASE = re.compile(r"([0-9]+)\.([0-9]+)")
 _BACKPORTS = re.compile(r"\.el[0-9]|uek|amzn")
 """Releases of vendors that bring features of later kernels back under the old number."""
@@ -71,7 +73,8 @@ def weigh(advice: Advice, facts: Facts) -> Advice | Withheld:
             state = is_there(name, facts)
             if then == "silent" and state:
                 return Withheld(advice.rule, HAZARDS[name].says)
-            if then == "name" and state is not False and name not in named:
+            may_be = then == "name" or name in _DECIDES
+            if may_be and state is not False and name not in named:
                 named.append(name)
     if not named or not advice.changes:
         return advice
@@ -80,6 +83,8 @@ def weigh(advice: Advice, facts: Facts) -> Advice | Withheld:
 
 def _named(name: str, facts: Facts) -> str:
     says = HAZARDS[name].says
+    if name in _DECIDES:
+        return f"Whether it is so here is not known, and decides: {says}"
     here = {"strict-cpuset": facts.host.barring, "user-space-mover": facts.host.mover, "membind": facts.host.bound}.get(
         name
     )
@@ -95,6 +100,8 @@ def _named(name: str, facts: Facts) -> str:
 _UNBOUND = (
     "Of the services' processes that were looked at none is bound so; policies of single mappings (mbind) are not read."
 )
+_DECIDES = frozenset({"faster-memory-below", "no-tiering-mode"})
+"""Hazards that silence advice, and turn it into harm or nothing where they are there and nobody knows."""
 _OF_HOSTS = frozenset({"mglru-no-swap"})
 """Hazards whose text speaks of hosts in general."""
 
@@ -157,6 +164,14 @@ def _mode_lacks(bit: int) -> Callable[[Facts], bool | None]:
     return state
 
 
+def _faster_below(facts: Facts) -> bool | None:
+    """By the classes of the nodes below, of which some may not be told."""
+    classes = facts.host.slow_classes
+    if any(name not in NOT_FASTER for name in classes):
+        return True
+    return None if any(name in _UNTOLD for name in classes) else False
+
+
 def _no_tiering_mode(facts: Facts) -> bool | None:
     """By what came with the mode or after it. RHEL 9 has it under an older number, not from its first release on."""
     host = facts.host
@@ -180,7 +195,7 @@ def _zram_alone(host: Host) -> bool:
 
 _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "one-tier": lambda facts: not facts.host.has_slow_tier,
-    "faster-memory-below": lambda facts: any(name not in NOT_FASTER for name in facts.host.slow_classes),
+    "faster-memory-below": _faster_below,
     "not-judged": lambda facts: facts.verdict is None and facts.heat.served_now is None,
     "slow-tier-full": _slow_tier_full,
     "strict-cpuset": _strict_cpuset,
