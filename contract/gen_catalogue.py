@@ -18,7 +18,7 @@ PYTHON_OUT = ROOT / "backend" / "tierscope" / "domain" / "_generated" / "catalog
 DOCS_OUT = ROOT / "docs" / "metrics.md"
 
 UNITS = {
-    "pages": "base pages (4 KiB on x86; a 2 MiB page counts 512)",
+    "pages": "base pages (4 KiB on x86, where a 2 MiB page counts 512)",
     "huge_pages": "PMD huge pages (2 MiB on x86)",
     "bytes": "bytes",
     "kib": "KiB",

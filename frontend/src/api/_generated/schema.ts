@@ -18794,7 +18794,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "trust": "exact",
-                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts 512.",
+                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts its base pages.",
                      *           "unit": "pages"
                      *         }
                      *       ],
@@ -22393,7 +22393,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "trust": "partial",
-                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts 512. 1 of 3 hosts have no such counter.",
+                     *           "trust_note": "Counted while kernel.numa_balancing has bit 2; a huge page counts its base pages. 1 of 3 hosts have no such counter.",
                      *           "unit": "pages"
                      *         }
                      *       ],
