@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from machines.right import ABOUT_MEMORY, Kind, Right
-from machines.trees import GIB, write_tree
+from machines.trees import GIB, KIB, write_tree
 
 _ROUNDING_GIB = 0.01
 _SIZES = ("dram", "slower", "faster", "gpu", "unknown")
@@ -67,6 +67,7 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
         "state": (right.state, answers.host["state"]),
         "findings": (sorted(right.findings), sorted(confidences)),
         "sizes": (sorted(sizes), sorted(answers.gib)),
+        "page size": (right.page_kib, answers.inventory["page_size_bytes"] // KIB if right.page_kib else None),
     }
     wrong = [f"{what}: {given} for {expected}" for what, (expected, given) in about.items() if expected != given]
     wrong += [

@@ -14,6 +14,7 @@ ABOUT_MEMORY = frozenset(
         "device-memory-idle",
         "faster-memory-above-dram",
         "faster-memory-below-dram",
+        "file-not-understood",
         "gpu-memory-node",
         "large-slow-tier",
         "lower-tier-not-known",
@@ -45,6 +46,8 @@ class Right:
     likely: frozenset[str] = frozenset()
     likely_nodes: frozenset[str] = frozenset()
     """Findings that are certain, and that are not, and nodes whose class is not; others may be either."""
+    page_kib: int | None = None
+    """Size of a base page, where the files tell it."""
 
 
 @dataclass(frozen=True, slots=True)

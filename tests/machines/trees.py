@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 GIB = 1 << 30
+KIB = 1 << 10
 KIB_PER_GIB = 1 << 20
 NODES = "sys/devices/system/node"
 TIERS = "sys/devices/virtual/memory_tiering"

@@ -14,7 +14,7 @@ use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
-use crate::inventory::probe;
+use crate::inventory::{page_size, probe};
 use crate::kubernetes;
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
@@ -184,13 +184,19 @@ fn attempt(reader: &mut Reader, facts: &Facts, candidates: &[Candidate]) -> (Opt
         reason: reason.to_owned(),
         hint: String::new(),
     });
+    let candidate = candidates.iter().find(|candidate| candidate.name == facts.name);
     if !reader.root().is_live() {
-        return (missing.is_some().then_some(false), missing);
+        let page = candidate.and_then(|_| page_size::of_host(reader));
+        let pages = candidate
+            .zip(page)
+            .and_then(|(candidate, page)| candidate.on_pages(u64::from(page.bytes)).err());
+        let refusal = pages.or(missing);
+        return (refusal.is_some().then_some(false), refusal);
     }
     if facts.name == "counters" {
         return (Some(true), None);
     }
-    let tried = match candidates.iter().find(|candidate| candidate.name == facts.name) {
+    let tried = match candidate {
         Some(candidate) => candidate.try_on(reader.root()),
         None if facts.name == write_tracking::NAME => write_tracking::probe(reader.root()),
         None => return (missing.is_some().then_some(false), missing),
@@ -329,6 +335,22 @@ mod tests {
                 facts.name
             );
         }
+    }
+
+    #[test]
+    fn back_ends_that_count_pages_are_refused_on_a_recorded_host_with_larger_ones() {
+        let root = FakeRoot::new();
+        root.write("proc/sys/kernel/osrelease", "5.14.0-503.el9.aarch64+64k\n");
+        let explanation = explain(&root.root(), &Config::default(), &CANDIDATES);
+        let pebs = entry(&explanation, "pebs");
+        assert_eq!(pebs.works_here, Some(false));
+        assert!(pebs.reason.contains("pages of 64 KiB"), "{}", pebs.reason);
+        assert!(pebs.hint.contains("referenced"), "{}", pebs.hint);
+        assert_eq!(
+            entry(&explanation, "referenced").works_here,
+            None,
+            "only the host can try"
+        );
     }
 
     #[test]

@@ -87,7 +87,12 @@ fn has_memory_controller(reader: &mut Reader, base: &str) -> bool {
     if !reader.root().join(&path).exists() {
         return false;
     }
-    let controllers = reader.value(&path);
+    // Beside version 1, which may have all controllers, the file may be empty: not even a line ends (`cgroup_print_ss_mask`).
+    let controllers = if base == UNIFIED {
+        reader.read(&path)
+    } else {
+        reader.value(&path)
+    };
     controllers.is_ok_and(|names| names.split_ascii_whitespace().any(|name| name == "memory"))
 }
 
@@ -190,7 +195,10 @@ pub fn read(
 ) -> Outcome<()> {
     let path = format!("{}{}/{}", version.base(), group.trim_end_matches('/'), file.name);
     reader.parse(&path, |content| match file.shape {
-        Shape::NameValues => text::name_values(content, |name, value| emit(name, Some(value))),
+        Shape::NameValues => text::name_values(content, |name, value| {
+            let is_none = name.starts_with("hierarchical_mem") && is_no_limit(value.unsigned_abs());
+            emit(name, Some(value).filter(|_| !is_none));
+        }),
         Shape::NodeValues => text::node_values(content, |name, value| emit(name, Some(value))),
         Shape::Pressure => text::pressure_totals(content, |name, value| emit(name, Some(value))),
         Shape::DeviceSums => {
@@ -210,11 +218,15 @@ pub fn read(
 fn single(file: &File, text: &str) -> Result<Option<i64>, ParseError> {
     if file.name.ends_with("limit_in_bytes")
         && let Ok(bytes) = text.parse::<u64>()
-        && (bytes >= NO_LIMIT_BYTES || bytes == NO_LIMIT_OF_32_BITS_BYTES)
+        && is_no_limit(bytes)
     {
         return Ok(None);
     }
     text::limit(text)
+}
+
+fn is_no_limit(bytes: u64) -> bool {
+    bytes >= NO_LIMIT_BYTES || bytes == NO_LIMIT_OF_32_BITS_BYTES
 }
 
 /// 2^63 less the largest page that a kernel uses as its base page, and more.
@@ -496,7 +508,7 @@ mod tests {
             ),
             // The memory controller is with neither version.
             (
-                vec![("sys/fs/cgroup/unified/cgroup.controllers", "\n")],
+                vec![("sys/fs/cgroup/unified/cgroup.controllers", "")],
                 Version::None,
             ),
             (
@@ -523,6 +535,7 @@ mod tests {
         for (files, version) in cases {
             let (_directory, mut reader) = fake_root::reader(&files);
             assert_eq!(detect(&mut reader), version, "{files:?}");
+            assert_eq!(reader.take_problems(), [], "{files:?}");
         }
     }
 
@@ -561,5 +574,12 @@ mod tests {
         }
         assert_eq!(limit("8796093022208\n"), Some(8 << 40), "8 TiB is a limit");
         assert_eq!(limit("0\n"), Some(0));
+        let stat = "hierarchical_memory_limit 9223372036854771712\nhierarchical_memsw_limit 4096\n";
+        let (_directory, mut reader) = fake_root::reader(&[("sys/fs/cgroup/memory/app/memory.stat", stat)]);
+        let limits = values(&mut reader, Version::V1, "/app", "memory.stat");
+        assert_eq!(
+            limits.into_iter().map(|(_, value)| value).collect::<Vec<_>>(),
+            [None, Some(4096)]
+        );
     }
 }

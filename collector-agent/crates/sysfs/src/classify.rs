@@ -72,7 +72,18 @@ fn beside_cpus(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
             parts: Vec::new(),
         };
     }
-    let told = evidence::of_own_package(facts).or_else(|| evidence::of_memory_mode(facts, node));
+    let parts = parts::of_devices(facts, node, ranges);
+    if let Some((class, certainty, evidence)) = parts::whole(node, &parts) {
+        return Memory {
+            class,
+            certainty,
+            evidence,
+            parts: Vec::new(),
+        };
+    }
+    let told = evidence::of_own_package(facts)
+        .or_else(|| evidence::of_modules(facts, node))
+        .or_else(|| evidence::of_side_cache(facts, node));
     let (class, certainty, evidence) = told.unwrap_or_else(|| {
         let evidence = format!("the node has CPUs {}", node.cpulist);
         (Class::Dram, Certainty::Certain, evidence)
@@ -81,7 +92,7 @@ fn beside_cpus(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
         class,
         certainty,
         evidence,
-        parts: parts::of_devices(facts, node, ranges),
+        parts,
     }
 }
 

@@ -36,10 +36,11 @@ impl Dimms {
         self.populated > 0 && self.hbm == self.populated
     }
 
-    /// The bytes of DRAM, where persistent memory beside it must hold some of so much memory (Optane in Memory Mode: DRAM is
-    /// its cache, and nobody sees it); `None` where DRAM can hold all.
-    pub fn dram_before_persistent(self, memory_bytes: u64) -> Option<u64> {
-        let dram_bytes = self.volatile_bytes.filter(|_| self.non_volatile > 0)?;
+    /// The bytes of DRAM, where something beside it must hold some of so much memory: persistent memory (Optane in Memory
+    /// Mode: DRAM is its cache, and nobody sees it), or CXL in one pool with it (Flat Memory Mode); `None` where DRAM can
+    /// hold all.
+    pub fn dram_below(self, memory_bytes: u64) -> Option<u64> {
+        let dram_bytes = self.volatile_bytes.filter(|_| self.populated > 0)?;
         (memory_bytes > dram_bytes).then_some(dram_bytes)
     }
 }
@@ -115,11 +116,7 @@ mod tests {
             volatile_bytes: Some(2 << 20),
         };
         assert_eq!(count(), expected);
-        assert_eq!(expected.dram_before_persistent(3 << 20), Some(2 << 20));
-        assert_eq!(
-            expected.dram_before_persistent(2 << 20),
-            None,
-            "DRAM holds all of it"
-        );
+        assert_eq!(expected.dram_below(3 << 20), Some(2 << 20));
+        assert_eq!(expected.dram_below(2 << 20), None, "DRAM holds all of it");
     }
 }

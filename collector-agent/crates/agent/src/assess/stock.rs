@@ -34,10 +34,11 @@ impl Stock {
     /// Of a reading; else why nothing can be said of it.
     pub(super) fn of(at: &Reading) -> Result<Self, String> {
         const NO_SIZES: &str = "the reading lacks sizes of memory";
-        if let Some(why) = container_view::contradiction(at.sizes()) {
+        let inventory = &at.inventory;
+        let sandbox = container_view::sandbox(&inventory.kernel_version);
+        if let Some(why) = sandbox.or_else(|| container_view::contradiction(at.sizes())) {
             return Err(why);
         }
-        let inventory = &at.inventory;
         let order = MemoryOrder::of(inventory);
         let base = base_nodes(inventory, &order)?;
         let size_bytes = |name: &str| at.memory_bytes(base.as_deref(), name);

@@ -141,7 +141,8 @@ impl<'a> Facts<'a> {
                 .filter(|(_, policy)| numa_maps::is_passed_over(policy))
                 .collect(),
             memory_side_caches: memory_side_caches(reader, inventory),
-            contradiction: container_view::contradiction(sizes(reader, inventory)),
+            contradiction: container_view::sandbox(&inventory.kernel_version)
+                .or_else(|| container_view::contradiction(sizes(reader, inventory))),
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
             order,

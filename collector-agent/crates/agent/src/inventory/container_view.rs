@@ -1,4 +1,16 @@
-//! Sizes that one kernel cannot print together: a container's own `meminfo` (lxcfs) over counters of its host.
+//! What tells that files are not those of a host's own kernel: sizes that one kernel cannot print together (a container's
+//! own `meminfo` of lxcfs over counters of its host), and kernels that are programs (gVisor).
+
+/// Every kernel of gVisor says that it was built then, five minutes after Linux 4.4.
+const GVISOR_BUILD: &str = "Sun Jan 10 15:06:54 PST 2016";
+
+/// Why files of a kernel with this version say nothing of a host; `None` where they may.
+pub(crate) fn sandbox(kernel_version: &str) -> Option<String> {
+    let is_sandbox = kernel_version.contains(GVISOR_BUILD);
+    is_sandbox.then(|| {
+        "this is a sandbox of gVisor: its files are made up by a program, not by its host's kernel".to_owned()
+    })
+}
 
 /// Pages that are on the lists of reclaim, so that they can be moved.
 pub(crate) const MOVABLE: [&str; 4] = ["Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)"];
@@ -43,6 +55,15 @@ pub(crate) fn contradiction(sizes: Sizes) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_of_gvisor_are_known_by_when_they_were_built() {
+        assert!(sandbox("Linux version 4.19.0-gvisor #1 SMP Sun Jan 10 15:06:54 PST 2016").is_some());
+        assert_eq!(
+            sandbox("Linux version 4.4.0 (x) #1 SMP Tue Jan 12 00:00:00 UTC 2016"),
+            None
+        );
+    }
 
     #[test]
     fn parts_above_the_whole_are_told_and_rounding_is_not() {

@@ -7,6 +7,7 @@ use tierscope_sysfs::tiers;
 
 use super::tree::Tree;
 use crate::doctor::Moves;
+use crate::inventory::container_view;
 use crate::inventory::memory_order::{TierOrder, has_memory};
 
 const DEMOTION: &str = "/sys/kernel/mm/numa/demotion_enabled";
@@ -39,7 +40,8 @@ fn read(reader: &mut Reader, inventory: &Inventory, tree: &Tree) -> (TierOrder, 
     if let Some(tiers) = derive(inventory).filter(|_| has_setting || moves_pages) {
         return (TierOrder::Derived, tiers);
     }
-    let order = if tree.holds_tiers_of_its_kernel() && !moves_pages {
+    let is_sandbox = container_view::sandbox(&inventory.kernel_version).is_some();
+    let order = if tree.holds_tiers_of_its_kernel() && !moves_pages && !is_sandbox {
         TierOrder::Absent
     } else {
         TierOrder::NotInTree

@@ -86,8 +86,8 @@ pub(crate) fn noun(tree: &str) -> &'static str {
 
 /// What made a tree, where it says so.
 fn tool(reader: &mut Reader) -> Option<String> {
-    // Of sos; older ones call themselves sosreport.
-    let line = reader.value("/version.txt").ok()?.lines().next()?.to_owned();
+    // Of sos, which ends no line of it; older ones call themselves sosreport.
+    let line = reader.read("/version.txt").ok()?.lines().next()?.to_owned();
     let (name, version) = line.split_once(':')?;
     matches!(name.trim(), "sos report" | "sosreport").then(|| format!("sos {}", version.trim()))
 }

@@ -29,7 +29,7 @@ const HBM_BESIDE: [(&str, &str); 2] = [
     ("Xeon Phi(TM) CPU 72", "Xeon Phi in flat mode"),
 ];
 /// Processors that have no other memory than the HBM of their package.
-const HBM_ALONE: [&str; 2] = ["Instinct MI300A", A64FX];
+const HBM_ALONE: [&str; 3] = ["Instinct MI300A", "EPYC 9V64H", A64FX];
 /// A processor that prints no model, with its implementer and part as `/proc/cpuinfo` does (`asm/cputype.h`).
 pub(crate) const A64FX: &str = "Fujitsu A64FX";
 
@@ -201,24 +201,46 @@ pub(super) fn of_own_package(facts: &Facts) -> Option<Told> {
     facts.dimms.all_hbm().then_some((Class::Hbm, Certain, evidence))
 }
 
-/// Nodes with CPUs of a host whose DRAM cannot hold all the memory that the kernel has.
-pub(super) fn of_memory_mode(facts: &Facts, node: &Node) -> Option<Told> {
+/// Nodes with CPUs of a host whose modules cannot hold all the memory that the kernel has there.
+pub(super) fn of_modules(facts: &Facts, node: &Node) -> Option<Told> {
     let sizes = facts
         .nodes
         .iter()
         .filter(|node| node.has_cpu())
         .map(|node| node.memory_bytes);
     let memory_bytes: i64 = sizes.sum::<Option<i64>>()?;
-    let dram_bytes = facts
-        .dimms
-        .dram_before_persistent(u64::try_from(memory_bytes).ok()?)?;
+    let dram_bytes = facts.dimms.dram_below(u64::try_from(memory_bytes).ok()?)?;
+    let (beside, rest) = if facts.dimms.non_volatile > 0 {
+        (
+            " beside persistent memory",
+            "DRAM may be a cache before it (Memory Mode), and the size that of persistent memory",
+        )
+    } else {
+        (
+            "",
+            "the rest is other memory, such as CXL that firmware put into the same nodes (Flat Memory Mode)",
+        )
+    };
     let evidence = format!(
-        "the node has CPUs {}; firmware lists {} GiB of DRAM beside persistent memory, less than the kernel has here: DRAM may \
-         be a cache before it (Memory Mode), and the size that of persistent memory",
+        "the node has CPUs {}; firmware lists {} GiB of DRAM{beside}, less than the kernel has here: {rest}",
         node.cpulist,
         dram_bytes >> 30
     );
     Some((Class::Dram, Likely, evidence))
+}
+
+/// A node with CPUs before whose memory firmware tells of a cache: of HBM where the package has some (cache mode), else of
+/// DRAM, as before persistent memory (Memory Mode).
+pub(super) fn of_side_cache(facts: &Facts, node: &Node) -> Option<Told> {
+    let has_hbm = HBM_BESIDE
+        .iter()
+        .any(|(model, _)| facts.cpu_model.contains(model));
+    let evidence = format!(
+        "the node has CPUs {}; firmware tells of a cache of {} GiB before its memory, which may be persistent memory (Memory Mode)",
+        node.cpulist,
+        node.side_cache_bytes >> 30
+    );
+    (node.side_cache_bytes > 0 && !has_hbm).then_some((Class::Dram, Likely, evidence))
 }
 
 /// What is to be said where nothing tells.

@@ -1,7 +1,7 @@
 //! Memory of devices within a node that has CPUs of its own.
 
 use super::evidence;
-use super::facts::{Class, Facts, Part, extent, overlap};
+use super::facts::{Certainty, Class, Facts, Part, Told, extent, overlap};
 use crate::nodes::Node;
 
 /// The region in which all of `ranges` lies.
@@ -13,6 +13,25 @@ pub(super) fn region_around<'f>(facts: &'f Facts, ranges: &[(u64, u64)]) -> Opti
         .iter()
         .find(|region| whole > 0 && extent(region).is_some_and(|own| inside(own) == whole))?;
     Some(&region.name)
+}
+
+/// Of a node's memory, in percent: what devices brought, from which on the processors have none of their own there.
+const WHOLE_PERCENT: u64 = 97;
+
+/// Memory of a node whose processors have none of their own (empty slots): devices of one kind brought all of it.
+pub(super) fn whole(node: &Node, parts: &[Part]) -> Option<Told> {
+    let first = parts.first()?;
+    let bytes = u64::try_from(node.memory_bytes?)
+        .ok()
+        .filter(|bytes| *bytes > 0)?;
+    let brought: u64 = parts.iter().map(|part| part.bytes).sum();
+    let is_whole =
+        brought >= bytes / 100 * WHOLE_PERCENT && parts.iter().all(|part| part.class == first.class);
+    let certainty = match first.class {
+        Class::Unknown => Certainty::NotKnown,
+        _ => Certainty::Certain,
+    };
+    is_whole.then(|| (first.class, certainty, first.evidence.clone()))
 }
 
 /// Parts that dax devices, CXL regions and CXL windows of firmware brought into a node; none where nothing tells.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tierscope_sample::advice::charter;
-use tierscope_sample::inventory::{Finding, Unmovable};
+use tierscope_sample::inventory::{Finding, Node, Unmovable};
 use tierscope_sysfs::cxl::{Link, Memory};
 
 use super::finding::{CERTAIN, LIKELY, finding};
@@ -207,11 +207,15 @@ fn unmapped_bytes(facts: &Facts<'_>) -> Option<i64> {
     let smallest = capacities.clone().filter(|bytes| *bytes > 0).min()?;
     let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
     let in_regions: u64 = volatile.filter_map(|region| region.size_bytes).sum();
-    let may_be_cxl = |class: &str| ["cxl", "unknown"].contains(&class);
+    // Where the memory of processors is more than its modules hold, CXL may be in one pool with it.
+    let may_be_cxl = |node: &Node| match node.tier_class.as_str() {
+        "dram" => node.tier_certainty == LIKELY,
+        class => ["cxl", "unknown"].contains(&class),
+    };
     let mut in_nodes = 0;
     for node in &facts.inventory.nodes {
         let parts = node.parts.iter().filter(|part| part.tier_class == "cxl");
-        in_nodes += if may_be_cxl(&node.tier_class) {
+        in_nodes += if may_be_cxl(node) {
             node.memory_bytes.unwrap_or(0)
         } else {
             parts.map(|part| part.bytes).sum()

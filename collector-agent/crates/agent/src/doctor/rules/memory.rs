@@ -167,7 +167,9 @@ pub(super) fn mixed_node(facts: &Facts<'_>) -> Option<Finding> {
         let fix = "Give the device's memory a node of its own: firmware whose SRAT names one (`target_node` of the dax device is that \
                    node), or a newer kernel, which gives CXL regions nodes by their windows. Until then leave it offline, or count \
                    with the slower memory for what lies there.";
-        finding("mixed-node", "warning", CERTAIN, cause, fix)
+        let mut parts = facts.inventory.nodes.iter().flat_map(|node| &node.parts);
+        let is_told = parts.all(|part| part.tier_class != "unknown");
+        finding("mixed-node", "warning", if is_told { CERTAIN } else { LIKELY }, cause, fix)
     })
 }
 
@@ -192,9 +194,9 @@ fn describe_mixed(node: &Node) -> Option<String> {
     })
 }
 
-/// What gives memory that firmware brings online a tier of its own. Kernels before 6.10 put all of it in DRAM's, whatever
-/// HMAT says (commit cf93be18fa1b).
-const BY_FIRMWARE: &str = "Linux 6.10 and later take its tier from HMAT where firmware gives one. On any kernel, firmware can \
+/// What gives memory that firmware brings online a tier of its own. Kernels without commit cf93be18fa1b (April 2024; Linux
+/// 6.11 has it) put all of it in DRAM's, whatever HMAT says.
+const BY_FIRMWARE: &str = "Linux 6.11 and later take its tier from HMAT where firmware gives one. On any kernel, firmware can \
                            declare the memory special purpose (EFI_MEMORY_SP): then it is no plain memory at boot, and comes as a dax \
                            device (`daxctl reconfigure-device --mode=system-ram daxX.Y`).";
 
