@@ -214,6 +214,24 @@ def test_both_halves_of_tiering_are_one_card_with_one_rollback() -> None:
     assert piece.files.rollback_commands.splitlines() == [f"echo 0 > /{BALANCING}", f"echo false > /{DEMOTION}"]
 
 
+def test_a_step_that_was_taken_within_the_recording_is_not_taken_again_by_what_was_counted_before(
+    originals: Callable[[str], Path], tmp_path: Path
+) -> None:
+    tree = Tree(originals("21-phases-slow-scan"), tmp_path / "host")
+    (piece,) = advise(tree.path).settings.advice
+    assert piece.rule == "F6"
+    for change in piece.changes:
+        for snapshot, value in ((tree.snapshots[0], change.current), (tree.snapshots[-1], change.proposed)):
+            file = snapshot / change.path.lstrip("/")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.unlink(missing_ok=True)
+            file.write_text(f"{value}\n", encoding="ascii")
+    after = advise(tree.path).settings
+    assert after.advice == ()
+    (unknown,) = (one for one in after.unknown if one.rule == "F6")
+    assert "a window under" in unknown.missing[0]
+
+
 def schemes(tree: Tree) -> Tree:
     """Two schemes of DAMON: hot pages to node 0, cold ones to node 1."""
     admin = "sys/kernel/mm/damon/admin/kdamonds"

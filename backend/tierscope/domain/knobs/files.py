@@ -28,7 +28,7 @@ SET_ORDER = (
     facts.INTERLEAVE,
     facts.ZONE_RECLAIM,
 )
-"""Settings in the order in which a host gets them: protection and room before what needs them."""
+"""Settings as a host gets them one after the other: room before what needs it, a limit before what it limits."""
 PATH = re.compile("|".join(re.escape(path) + r"(/node[0-9]{1,4})" * (path == facts.INTERLEAVE) for path in SET_ORDER))
 VALUE = re.compile(r"[0-9]{1,10}|true|false|on|off|[YNyn]")
 SYSCTL_ROOT = "/proc/sys/"

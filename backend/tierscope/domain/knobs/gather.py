@@ -63,7 +63,7 @@ def gather(
     if samples is not None and heat.bound is None:
         heat = replace(heat, bound=classify_host(inventory, samples))
     was = read_knobs(before)
-    unsettled = frozenset(path for path, value in host.knobs.items() if path in was and was[path] != value)
+    unsettled = frozenset(path for path, value in host.knobs.items() if was.get(path) not in (None, value))
     return Facts(host, flows, heat, word, unsettled)
 
 

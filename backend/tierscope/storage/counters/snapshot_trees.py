@@ -22,7 +22,7 @@ class Snapshots:
     """n snapshots of k counters in order of time.
 
     `boots` [n] differ where the kernel restarted. `values` [n, k] are 0 where not `present`. `inventory` is that of
-    the newest snapshot.
+    the newest snapshot, `first_inventory` that of the oldest.
     """
 
     times_s: npt.NDArray[np.float64]
@@ -31,6 +31,7 @@ class Snapshots:
     values: Ints
     present: npt.NDArray[np.bool_]
     inventory: Mapping[str, Any]
+    first_inventory: Mapping[str, Any]
     problems: tuple[str, ...]
 
 
@@ -71,6 +72,7 @@ def _collect(documents: Iterator[dict[str, Any]]) -> Snapshots:
     boots: dict[str | None, int] = {}
     rows: list[tuple[float, int, list[int], list[int]]] = []
     inventory: Mapping[str, Any] = {}
+    first_inventory: Mapping[str, Any] = {}
     problems: dict[str, None] = {}
     for document in documents:
         found = dict(_counters(document))
@@ -83,6 +85,7 @@ def _collect(documents: Iterator[dict[str, Any]]) -> Snapshots:
             )
         )
         inventory = document.get("inventory") or inventory
+        first_inventory = first_inventory or inventory
         problems |= dict.fromkeys(document.get("problems") or ())
     values = np.zeros((len(rows), len(places)), np.int64)
     present = np.zeros(values.shape, np.bool_)
@@ -96,6 +99,7 @@ def _collect(documents: Iterator[dict[str, Any]]) -> Snapshots:
         values,
         present,
         inventory,
+        first_inventory,
         tuple(problems),
     )
 

@@ -143,7 +143,8 @@ def _ledger(read: Snapshots, plan: Plan) -> Ledger:
 def _advise(read: Snapshots, ledger: Ledger, verdict: Verdict, limit_events: int | None, intervals: int) -> GivenView:
     """What the rules say of the host's settings, on counters alone: a snapshot tree has no heat."""
     samples = Samples(read.times_s, read.boots, read.keys, read.values, read.present)
-    facts = gather(read.inventory, samples, ledger, verdict, limit_events=limit_events)
+    before = read.first_inventory
+    facts = gather(read.inventory, samples, ledger, verdict, limit_events=limit_events, before=before)
     return view_given(advise(facts), Basis(None, intervals))
 
 
