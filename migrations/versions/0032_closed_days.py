@@ -11,8 +11,7 @@ from sqlalchemy import Connection, text
 
 from tierscope.core.database import WriteTransaction
 from tierscope.domain.base.blocks import pack_floats
-from tierscope.storage import tables
-from tierscope.storage.base.ddl import drop_tables, make_missing_table
+from tierscope.storage.base.ddl import make_kind_table
 from tierscope.storage.base.partitions import storage_mode
 
 revision = "0032"
@@ -20,7 +19,7 @@ down_revision = "0031"
 branch_labels = None
 depends_on = None
 
-_MADE = (tables.tier_move_days.table, tables.gap_days.table)
+_MADE = ("tier_move_days", "gap_days")
 _HEAD = struct.Struct("<BBI")
 _FRAME = b"\x28\xb5\x2f\xfd"
 _MISSING, _REGULAR, _WHOLE, _ANY = 0, 1, 2, 3
@@ -31,8 +30,8 @@ def upgrade() -> None:
     """Adds the tables, and asks the workers to pack what is stored: rows go once they are packed."""
     connection = op.get_bind()
     mode = storage_mode(WriteTransaction(connection))
-    for table in _MADE:
-        make_missing_table(connection, table, mode)
+    for name in _MADE:
+        make_kind_table(connection, name, mode)
     for kind, rows in (("tier_move_days", "tier_moves"), ("gap_days", "gaps")):
         # A mark for a day without rows costs one look at it.
         connection.execute(
@@ -49,7 +48,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Drops the tables, and the work that waits for them. Packed days of rule inputs stay in the new form."""
     connection = op.get_bind()
-    drop_tables(connection, _MADE)
+    for name in _MADE:
+        connection.execute(text(f"DROP TABLE IF EXISTS {name}"))
     connection.execute(text("DELETE FROM marks WHERE kind IN ('tier_move_days', 'gap_days')"))
 
 

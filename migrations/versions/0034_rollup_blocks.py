@@ -4,8 +4,7 @@ from alembic import op
 from sqlalchemy import text
 
 from tierscope.core.database import WriteTransaction
-from tierscope.storage import tables
-from tierscope.storage.base.ddl import drop_tables, make_missing_table
+from tierscope.storage.base.ddl import make_kind_table
 from tierscope.storage.base.partitions import storage_mode
 
 revision = "0034"
@@ -13,7 +12,7 @@ down_revision = "0033"
 branch_labels = None
 depends_on = None
 
-_BLOCKS = (tables.metrics_10m_days.table, tables.metrics_1h_days.table, tables.metrics_1d_months.table)
+_BLOCKS = ("metrics_10m_days", "metrics_1h_days", "metrics_1d_months")
 _MARK = (
     "INSERT INTO marks (kind, subject_id, service_id, bucket) SELECT DISTINCT '{kind}', host_id, 0,"
     " date_bin('{width}', ts, 'epoch') FROM {table}"
@@ -24,8 +23,8 @@ def upgrade() -> None:
     """Adds their tables, and marks all that is stored to be packed."""
     connection = op.get_bind()
     mode = storage_mode(WriteTransaction(connection))
-    for table in _BLOCKS:
-        make_missing_table(connection, table, mode)
+    for name in _BLOCKS:
+        make_kind_table(connection, name, mode)
     for kind, width, table in (
         ("metrics_pack", "1 day", "metrics_10m"),
         ("metrics_pack", "1 day", "metrics_1h"),
@@ -38,4 +37,5 @@ def downgrade() -> None:
     """Drops them: what is packed goes."""
     connection = op.get_bind()
     connection.execute(text("DELETE FROM marks WHERE kind IN ('metrics_pack', 'metrics_1d_pack')"))
-    drop_tables(connection, _BLOCKS)
+    for name in _BLOCKS:
+        connection.execute(text(f"DROP TABLE IF EXISTS {name}"))

@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from factories import batches
 from factories.installations import enrol, store
+from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.buckets import day_of
@@ -19,12 +20,13 @@ from tierscope.domain.counters.packing import Block
 from tierscope.storage.alerts.rule_inputs import unpack_rows
 from tierscope.storage.base import copy
 from tierscope.storage.base.binary import to_us
-from tierscope.storage.base.blocks import Days, read_blocks
+from tierscope.storage.base.blocks import Block as StoredBlock
+from tierscope.storage.base.blocks import Days, read_blocks, replace_blocks, start_seconds
 from tierscope.storage.base.layouts import ensure_layout
-from tierscope.storage.base.partitions import ensure_partitions
+from tierscope.storage.base.partitions import drop_old, ensure_partitions
 from tierscope.storage.base.schema import downgrade, upgrade
 from tierscope.storage.counters.rows import read_packed, replace_packed
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables import BLOCK_KINDS, rule_days
 
 DAY = day_of(utc_now()) - timedelta(days=2)
 N = 5
@@ -130,3 +132,31 @@ def test_page_samples_come_back_from_the_form_of_before(database_url: str) -> No
         assert zstandard.ZstdDecompressor().decompress(body())[:4] == b"TSP1"
         upgrade(database_url)
         assert body() == packed
+
+
+@long_with_timescaledb
+def test_blocks_of_all_kinds_come_into_one_table_and_out_of_it_again(database_url: str) -> None:
+    days = Days(DAY, DAY + timedelta(days=60), [1, 2], "any")
+    with closing(Database(database_url)) as database:
+
+        def stored() -> dict[str, list[StoredBlock]]:
+            with database.read() as session:
+                return {kind.name: read_blocks(session, kind, days) for kind in BLOCK_KINDS}
+
+        with database.write() as transaction:
+            for place, kind in enumerate(BLOCK_KINDS):
+                parts = tuple(bytes([place, part]) for part in range(kind.heads + 1))
+                for host in (1, 2):
+                    block = StoredBlock(host, start_seconds(DAY), place, N, (kind.name,), parts)
+                    replace_blocks(transaction, kind, host, [DAY], [block])
+        before = stored()
+        downgrade(database_url, "0042")
+        with database.read() as session:
+            counts = {kind.name: f"SELECT count(*) FROM {kind.name}" for kind in BLOCK_KINDS}
+            assert {session.execute(text(count)).scalar_one() for count in counts.values()} == {2}
+        upgrade(database_url)
+        assert stored() == before
+        with database.write() as transaction:
+            assert drop_old(transaction, utc_now() + timedelta(days=200)).keys() >= before.keys()
+        left = {name for name, blocks in stored().items() if blocks}
+    assert left == {"metrics_1h_days", "metrics_1d_months"}

@@ -36,7 +36,7 @@ def database(database_url: str) -> Iterator[Database]:
         with opened.write() as transaction:
             for name in WIDTHS:
                 days, names = 31 if name == "metrics_1d" else 2, {name, BLOCKS[name].name}
-                entries = [entry for entry in TIME_TABLES if entry.table.name in names]
+                entries = [entry for entry in TIME_TABLES if entry.name in names]
                 ensure_partitions(transaction, START - days * DAY, START + days * DAY, entries)
         yield opened
 

@@ -26,7 +26,7 @@ Packed = TypeVar("Packed")
 Names = Sequence[str] | Callable[[str], object] | None
 Contents = tuple[int, int, tuple[str, ...], tuple[bytes, ...]]
 """Of a block: its service, number of rows, names and parts."""
-_COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body")
+_COLUMNS = ("host_id", "service_id", "ts", "layout_id", "n", "offsets", "body", "kind")
 _HEADS = ("host_id", "extract(epoch FROM ts)::bigint", "service_id", "n::bigint")
 _JOIN_BYTES = "coalesce(string_agg({}, ''::bytea), ''::bytea)"
 _JOIN_NUMBERS = "coalesce(string_agg(int8send({}), ''::bytea), ''::bytea)"
@@ -61,9 +61,9 @@ class Days:
     services: int | Literal["each", "any"] = 0
     """Of one service, 0 = of whole hosts; of `each` service; or of `any`, which are both."""
 
-    def condition(self) -> str:
-        """The same in SQL, made of numbers and times alone."""
-        said = [f"ts >= '{self.first.isoformat()}'", f"ts < '{self.end.isoformat()}'"]
+    def condition(self, kind: BlockKind) -> str:
+        """The same in SQL, made of the name of a kind, numbers and times alone."""
+        said = [f"kind = '{kind.name}'", f"ts >= '{self.first.isoformat()}'", f"ts < '{self.end.isoformat()}'"]
         if self.host_ids is not None:
             said.append(f"host_id IN ({', '.join(str(int(host)) for host in self.host_ids) or 'NULL'})")
         if self.services == "each":
@@ -103,40 +103,40 @@ def replace_blocks(
     transaction: WriteTransaction, kind: BlockKind, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
 ) -> None:
     """Store the blocks of a host's stretches, in place of all that were there."""
-    statement = text(f"DELETE FROM {kind.name} WHERE host_id = :host AND ts = ANY(:starts)")  # noqa: S608
+    statement = text("DELETE FROM blocks WHERE kind = :kind AND host_id = :host AND ts = ANY(:starts)")
     ensure_days(transaction, kind.name, min(starts), max(starts))
-    transaction.execute(statement, {"host": host_id, "starts": list(starts)})
+    transaction.execute(statement, {"kind": kind.name, "host": host_id, "starts": list(starts)})
     rows = []
     for block in blocks:
         layout_id = ensure_layout(transaction, block.names) if block.names else _NO_NAMES
         offsets = np.cumsum([0, *map(len, block.parts)], dtype=np.int64)
         fields = [copy.int8(block.host_id), copy.int8(block.service_id), copy.instant(block.start_s * 10**9)]
         fields += [copy.int8(layout_id), copy.int4(block.n), copy.int4_array(offsets)]
-        rows.append(copy.row([*fields, copy.blob(b"".join(block.parts))]))
+        rows.append(copy.row([*fields, copy.blob(b"".join(block.parts)), copy.text(kind.name)]))
     if rows:
-        copy.copy_rows(transaction, kind.name, _COLUMNS, rows)
+        copy.copy_rows(transaction, "blocks", _COLUMNS, rows)
 
 
 def ensure_days(transaction: WriteTransaction, table: str, first: datetime, last: datetime) -> None:
     """Make the partitions of days of a time table where one is missing: days may be older than the usual ones."""
-    ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.table.name == table])
+    ensure_partitions(transaction, first, last, [entry for entry in TIME_TABLES if entry.name == table])
 
 
 def stored_bytes(session: ReadSession, kind: BlockKind, host_ids: Sequence[int]) -> int:
     """Bytes of the blocks of hosts: bodies, rows with their directories, and places in the index."""
     statement = text(
-        f"SELECT coalesce(sum(octet_length(body) + pg_column_size(t.*) + {_INDEX_BYTES}), 0)::bigint"  # noqa: S608
-        f" FROM (SELECT host_id, service_id, ts, layout_id, n, offsets, body FROM {kind.name}"
-        " WHERE host_id = ANY(:hosts)) AS b, LATERAL (SELECT host_id, service_id, ts, layout_id, n, offsets) AS t"
+        f"SELECT coalesce(sum(octet_length(body) + pg_column_size(t.*) + {_INDEX_BYTES}), 0)::bigint FROM blocks,"  # noqa: S608
+        " LATERAL (SELECT blocks.host_id, service_id, ts, layout_id, n, offsets, blocks.kind) AS t"
+        " WHERE blocks.kind = :kind AND blocks.host_id = ANY(:hosts)"
     )
-    return int(session.execute(statement, {"hosts": list(host_ids)}).scalar_one())
+    return int(session.execute(statement, {"kind": kind.name, "hosts": list(host_ids)}).scalar_one())
 
 
 def stored_days(session: ReadSession, kind: BlockKind, days: Days) -> dict[datetime, tuple[int, int]]:
     """The starts of stretches with blocks, each with what tells them from those of another moment."""
     query = (
         "SELECT ts, count(*), bit_xor(hashint8(host_id)::bigint * 31 + hashint8(service_id) + n)"  # noqa: S608
-        f" FROM {kind.name} WHERE {days.condition()} GROUP BY ts ORDER BY ts"
+        f" FROM blocks WHERE {days.condition(kind)} GROUP BY ts ORDER BY ts"
     )
     return {row[0]: (int(row[1]), int(row[2])) for row in session.execute(text(query))}
 
@@ -168,7 +168,7 @@ def read_blocks(session: ReadSession, kind: BlockKind, days: Days, names: Names 
     Names are given, or are those for which `names` answers something; each block tells which of them it has, in its
     own order.
     """
-    where = f"FROM {kind.name} WHERE {days.condition()}"
+    where = f"FROM blocks WHERE {days.condition(kind)}"
     blocks = []
     if names is None:
         heads = f"{', '.join(_HEADS)}, layout_id, offsets, body"

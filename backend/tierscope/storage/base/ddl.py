@@ -2,27 +2,32 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import ARRAY, Column, Connection, LargeBinary, Table, inspect, text
+from sqlalchemy import ARRAY, Column, Connection, Index, LargeBinary, MetaData, Table, inspect, text
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable, DropTable, sort_tables
 
 from tierscope.storage.base.partitions import Mode
-from tierscope.storage.tables import TIME_TABLES
+from tierscope.storage.tables import TIME_TABLES, blocks, metadata
 from tierscope.storage.tables.views import SCHEMA, View
 
-_TIME_TABLES = {entry.table.name: entry for entry in TIME_TABLES}
+_TIME_TABLES = {entry.name: entry for entry in TIME_TABLES}
 _PACKED = ("body", "cells", "counts", "known")
 
 
 def make_table(connection: Connection, table: Table, mode: Mode) -> None:
-    """Make a table with its indexes; a time table as a hypertable, or partitioned natively."""
+    """Make a table with its indexes; a time table as a hypertable, or partitioned: by kind first, if it has kinds."""
     entry = _TIME_TABLES.get(table.name)
+    kinds = [one.name for one in TIME_TABLES if one.kind and one.table.name == table.name]
     statement = str(CreateTable(table).compile(connection)).rstrip()
-    partitioned = entry is not None and mode == "native"
-    connection.execute(text(statement + (" PARTITION BY RANGE (ts)" if partitioned else "")))
+    cut = " PARTITION BY LIST (kind)" if kinds else " PARTITION BY RANGE (ts)" if entry and mode == "native" else ""
+    connection.execute(text(statement + cut))
     for index in sorted(table.indexes, key=lambda index: str(index.name)):
         connection.execute(CreateIndex(index))
     for column in table.columns:
         _tune_storage(connection, table.name, column)
+    for kind in kinds:
+        of = f"PARTITION OF \"{table.name}\" FOR VALUES IN ('{kind}') PARTITION BY RANGE (ts)"
+        connection.execute(text(f'CREATE TABLE IF NOT EXISTS "{kind}" {of}'))
+        connection.execute(text(f"ALTER TABLE \"{kind}\" ALTER kind SET DEFAULT '{kind}'"))
     if entry is not None and mode == "timescaledb":
         connection.execute(
             text(
@@ -37,6 +42,14 @@ def make_missing_table(connection: Connection, table: Table, mode: Mode) -> None
     """Make a table unless it is there already."""
     if not inspect(connection).has_table(table.name):
         make_table(connection, table, mode)
+
+
+def make_kind_table(connection: Connection, kind: str, mode: Mode) -> None:
+    """Make what the blocks of a kind were stored in before all kinds had one table, unless it is there."""
+    columns = [Column(one.name, one.type, nullable=False) for one in blocks.columns if one.name != "kind"]
+    index = Index(None, "host_id", "service_id", "ts")
+    table = Table(kind, MetaData(naming_convention=metadata.naming_convention), *columns, index)
+    make_missing_table(connection, table, mode)
 
 
 def add_missing_columns(connection: Connection, table: Table, names: tuple[str, ...]) -> None:

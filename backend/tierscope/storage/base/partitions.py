@@ -1,10 +1,10 @@
 """Chunks of time tables: made ahead of the data, dropped when old. The two storage modes meet here and nowhere else.
 
 Mode `timescaledb`: time tables are hypertables and the extension makes chunks by itself. Mode `native`: they are range
-partitioned on `ts`, in whole multiples of their length counted from the Unix epoch, named `<table>_p<first day>`, and
-`<table>_p<first day>_<hour>` where they are shorter than a day. Partitions of another length stay what they are until
-they are dropped. A partition is made as a table of its own and attached, because attaching does not lock readers and
-writers of the parent out.
+partitioned on `ts`, as the kinds of `blocks` are in any mode, in whole multiples of their length counted from the Unix
+epoch, named `<table>_p<first day>`, and `<table>_p<first day>_<hour>` where they are shorter than a day. Partitions of
+another length stay what they are until they are dropped. A partition is made as a table of its own and attached,
+because attaching does not lock readers and writers of the parent out.
 
 Rows of `PACKED` tables go once they stand in packs (`storage/base/live_rows.py`); all others by their age alone.
 """
@@ -109,16 +109,15 @@ def ensure_partitions(
     transaction: WriteTransaction, first: datetime, last: datetime, only: Iterable[TimeTable] = TIME_TABLES
 ) -> int:
     """Makes the partitions that [first, last] needs; returns how many were made. Does nothing for hypertables."""
-    if storage_mode(transaction) == "timescaledb":
-        return 0
-    entries = tuple(only)
+    mode = storage_mode(transaction)
+    entries = [entry for entry in only if not _is_hypertable(entry, mode)]
     if not _missing(transaction, entries, first, last):
         return 0
     lock_partitions(transaction)
     missing = _missing(transaction, entries, first, last)
     for entry, start in missing:
-        parent = entry.table.name
-        _attach(transaction, parent, partition_name(parent, start, entry.partition), start, start + entry.partition)
+        name = partition_name(entry.name, start, entry.partition)
+        _attach(transaction, entry.name, name, start, start + entry.partition)
     return len(missing)
 
 
@@ -133,8 +132,7 @@ def _missing(
         for start in wanted_partitions(entry, first, last)
         # One of another length, made by an earlier release, may hold this stretch.
         if not any(
-            known < start + entry.partition and start < until
-            for _, (known, until) in existing.get(entry.table.name, [])
+            known < start + entry.partition and start < until for _, (known, until) in existing.get(entry.name, [])
         )
     ]
 
@@ -147,7 +145,7 @@ def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int
         entries = [entry for entry in TIME_TABLES if min(usual, entry.keep) == behind]
         made += ensure_partitions(transaction, now - behind, now + timedelta(days=AHEAD_DAYS), entries)
     for entry in TIME_TABLES:
-        needed = _needed_from(transaction, entry.table.name, now)
+        needed = _needed_from(transaction, entry.name, now)
         if needed < now - usual:
             made += ensure_partitions(transaction, needed, now - usual, [entry])
     return made
@@ -161,9 +159,7 @@ def drop_old(transaction: WriteTransaction, now: datetime) -> dict[str, int]:
     mode = storage_mode(transaction)
     lock_partitions(transaction)
     return {
-        entry.table.name: _drop_old_of(transaction, entry, now, mode)
-        for entry in TIME_TABLES
-        if entry.table.name not in PACKED
+        entry.name: _drop_old_of(transaction, entry, now, mode) for entry in TIME_TABLES if entry.name not in PACKED
     }
 
 
@@ -194,11 +190,11 @@ def _needed_from(session: ReadSession, table: str, now: datetime) -> datetime:
 
 
 def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime, mode: Mode) -> int:
-    cutoff = min(now - entry.keep, _needed_from(transaction, entry.table.name, now))
-    if mode == "timescaledb":
+    cutoff = min(now - entry.keep, _needed_from(transaction, entry.name, now))
+    if _is_hypertable(entry, mode):
         return _drop_chunks(transaction, entry, cutoff)
     dropped = 0
-    for name, (_, end) in _partitions_of(transaction, entry.table.name):
+    for name, (_, end) in _partitions_of(transaction, entry.name):
         if end <= cutoff:
             transaction.execute(text(f'DROP TABLE "{name}"'))
             dropped += 1
@@ -218,13 +214,17 @@ def _drop_chunks(
 
 def chunk_spans(session: ReadSession, entry: TimeTable) -> list[Span]:
     """Returns start and end of every chunk of a time table, oldest first."""
-    if storage_mode(session) == "timescaledb":
+    if _is_hypertable(entry, storage_mode(session)):
         statement = text(
             "SELECT range_start, range_end FROM timescaledb_information.chunks"
             " WHERE hypertable_schema = current_schema() AND hypertable_name = :table ORDER BY range_start"
         )
         return [(row.range_start, row.range_end) for row in session.execute(statement, {"table": entry.table.name})]
-    return [span for _, span in _partitions_of(session, entry.table.name)]
+    return [span for _, span in _partitions_of(session, entry.name)]
+
+
+def _is_hypertable(entry: TimeTable, mode: Mode) -> bool:
+    return mode == "timescaledb" and not entry.kind
 
 
 def _attach(transaction: WriteTransaction, parent: str, name: str, start: datetime, end: datetime) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from tierscope.storage.tables.time import TIME_TABLES
 
-_KEPT = {entry.table.name: timedelta(days=entry.keep_days) for entry in TIME_TABLES}
+_KEPT = {entry.name: timedelta(days=entry.keep_days) for entry in TIME_TABLES}
 
 
 def kept(table: str) -> timedelta:

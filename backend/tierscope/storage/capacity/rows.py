@@ -202,8 +202,8 @@ def first_hour(session: ReadSession, since: datetime) -> datetime | None:
     """The start of the oldest hourly roll-up after `since`, or of its day where that is packed."""
     statement = text(
         "SELECT least((SELECT min(ts) FROM metrics_1h WHERE ts >= :since),"
-        " (SELECT greatest(ts, :since) FROM metrics_1h_days"
-        " WHERE ts > CAST(:since AS timestamptz) - interval '1 day' ORDER BY ts LIMIT 1))"
+        " (SELECT greatest(ts, :since) FROM blocks"
+        " WHERE kind = 'metrics_1h_days' AND ts > CAST(:since AS timestamptz) - interval '1 day' ORDER BY ts LIMIT 1))"
     )
     found: datetime | None = session.execute(statement, {"since": since}).scalar_one_or_none()
     return found

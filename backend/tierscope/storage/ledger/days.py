@@ -165,10 +165,10 @@ def newest_packed(
     session: ReadSession, host_ids: Sequence[int], service_id: int, since: datetime, rows: int
 ) -> dict[datetime, list[int]]:
     """Hosts by the packed day from which on they have at least so many rows, or all that there are."""
-    condition = days_of_window(host_ids, service_id, since, utc_now()).condition()
+    condition = days_of_window(host_ids, service_id, since, utc_now()).condition(tier_move_days)
     statement = text(
         "SELECT host_id, min(ts) FROM (SELECT host_id, ts, sum(n) OVER (PARTITION BY host_id ORDER BY ts DESC) - n"  # noqa: S608
-        f" AS later FROM tier_move_days WHERE {condition}) AS days WHERE later < :rows GROUP BY host_id"
+        f" AS later FROM blocks WHERE {condition}) AS days WHERE later < :rows GROUP BY host_id"
     )
     found: dict[datetime, list[int]] = {}
     for host_id, day in session.execute(statement, {"rows": rows}):
@@ -183,8 +183,9 @@ def packed_spans(session: ReadSession, host_ids: Sequence[int]) -> dict[int, tup
 
     def edge(order: str, place: int) -> dict[int, tuple[float, float]]:
         query = (
-            f"SELECT host_id, n, {cuts} FROM (SELECT DISTINCT ON (host_id) * FROM tier_move_days"  # noqa: S608
-            f" WHERE service_id = 0 AND host_id IN ({ids}) ORDER BY host_id, ts {order}) AS days"
+            f"SELECT host_id, n, {cuts} FROM (SELECT DISTINCT ON (host_id) * FROM blocks"  # noqa: S608
+            f" WHERE kind = '{tier_move_days.name}' AND service_id = 0 AND host_id IN ({ids})"
+            f" ORDER BY host_id, ts {order}) AS days"
         )
         found = {}
         for host, n, ends, lengths in copy_out(session, query):

@@ -98,7 +98,7 @@ def make_room(source: ReadSession, target: WriteTransaction, span: Span) -> None
     """Makes the partitions that the rows of a range of hosts need."""
     for entry in TIME_TABLES:
         if entry.table in OF_HOSTS:
-            statement = text(f"SELECT min(ts), max(ts) FROM {entry.table.name} WHERE {_within('host_id')}")  # noqa: S608
+            statement = text(f"SELECT min(ts), max(ts) FROM {entry.source} {_within('host_id')}")  # noqa: S608
             first, last = source.execute(statement, _bounds(span)).one()
             if first is not None:
                 ensure_partitions(target, first, last, (entry,))

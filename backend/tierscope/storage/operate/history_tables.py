@@ -22,6 +22,7 @@ from tierscope.storage.base.subjects import SubjectHost, SubjectService, all_ser
 from tierscope.storage.counters.rollups import read_metrics
 from tierscope.storage.heat.rows import read_host_rollups
 from tierscope.storage.ledger.days import Moves, read_moves
+from tierscope.storage.tables import TIME_TABLES
 
 Ints = npt.NDArray[np.int64]
 T = TypeVar("T")
@@ -79,7 +80,8 @@ def hosts_since(session: ReadSession) -> list[tuple[SubjectHost, datetime]]:
 
 def oldest_row(session: ReadSession, kind: HistoryKind) -> datetime | None:
     """When the oldest row of a kind is of."""
-    found = [session.execute(text(f"SELECT min(ts) FROM {table}")).scalar_one() for table in _STORED[kind]]  # noqa: S608
+    sources = [entry.source for entry in TIME_TABLES if entry.name in _STORED[kind]]
+    found = [session.execute(text(f"SELECT min(ts) FROM {source} true")).scalar_one() for source in sources]  # noqa: S608
     return min((at for at in found if at is not None), default=None)
 
 

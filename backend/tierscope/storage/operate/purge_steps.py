@@ -46,12 +46,12 @@ class ChunkStep:
     @property
     def name(self) -> str:
         """As the report names it."""
-        return self.entry.table.name
+        return self.entry.name
 
     def statement(self) -> str:
         """For the rows in [start, end)."""
-        head = f"UPDATE {self.name} SET {self.rewrite}" if self.rewrite else f"DELETE FROM {self.name}"  # noqa: S608
-        return f"{head} WHERE ts >= :start AND ts < :end AND {self.where}"
+        head = f"UPDATE {self.name} SET {self.rewrite} WHERE" if self.rewrite else f"DELETE FROM {self.entry.source}"  # noqa: S608
+        return f"{head} ts >= :start AND ts < :end AND {self.where}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,14 @@ from tierscope.storage.tables.sweeps import (
 )
 from tierscope.storage.tables.telemetry import TELEMETRY, rebuilt_buckets, task_runs
 from tierscope.storage.tables.time import (
+    BLOCK_KINDS,
     FLAG_CLOCK_CORRECTED,
     FLAG_PARTIAL,
     TIER_MOVE_COLUMNS,
     TIME_TABLES,
     BlockKind,
     TimeTable,
+    blocks,
     capacity_days,
     counters_live,
     counters_packed,
@@ -99,6 +101,7 @@ from tierscope.storage.tables.time import (
 
 __all__ = [
     "ALERTS",
+    "BLOCK_KINDS",
     "CAPACITY",
     "FLAG_CLOCK_CORRECTED",
     "FLAG_PARTIAL",
@@ -122,6 +125,7 @@ __all__ = [
     "alert_states",
     "alerts",
     "audit",
+    "blocks",
     "boots",
     "capacity_days",
     "capacity_forecasts",

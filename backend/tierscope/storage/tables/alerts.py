@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tierscope.storage.tables.plain import Instant, metadata
-from tierscope.storage.tables.time import rule_days, rule_inputs
+from tierscope.storage.tables.time import rule_inputs
 
 _NOW = text("now()")
 _EMPTY_OBJECT = text("'{}'::jsonb")
@@ -109,4 +109,4 @@ alert_changes = Table(
     CheckConstraint(f"from_state IN {_STATES} AND to_state IN {_STATES}", name="states"),
 )
 
-ALERTS: tuple[Table, ...] = (alert_rules, alert_states, alerts, alert_changes, rule_inputs, rule_days.table)
+ALERTS: tuple[Table, ...] = (alert_rules, alert_states, alerts, alert_changes, rule_inputs)

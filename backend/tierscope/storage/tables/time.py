@@ -41,6 +41,18 @@ class TimeTable:
     """Length of a TimescaleDB chunk."""
     keep_days: float
     """How old a row is at least when it goes: with its chunk, so that it stays for up to a chunk longer."""
+    kind: str = ""
+    """Of the rows of one kind of `blocks` alone, which are a partition of this name, natively cut in any mode."""
+
+    @property
+    def name(self) -> str:
+        """Of the table, or of the kind's partition of it."""
+        return self.kind or self.table.name
+
+    @property
+    def source(self) -> str:
+        """What a statement reads from or deletes from, up to the first condition of its own."""
+        return f"{self.table.name} WHERE kind = '{self.kind}' AND" if self.kind else f"{self.table.name} WHERE"
 
     @property
     def keep(self) -> timedelta:
@@ -88,17 +100,12 @@ def _bytes(name: str) -> Column[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class BlockKind:
-    """A table of closed time, packed: storage/base/blocks.py. ts = the start of a stretch of so many days."""
+    """Blocks of one kind: storage/base/blocks.py. ts = the start of a stretch of so many days."""
 
-    table: Table
+    name: str
     heads: int
     """Parts of every block; a part for each of its names follows."""
     days: int = 1
-
-    @property
-    def name(self) -> str:
-        """Of the table."""
-        return self.table.name
 
     @property
     def width(self) -> timedelta:
@@ -106,16 +113,23 @@ class BlockKind:
         return timedelta(days=self.days)
 
 
-def _blocks(name: str, *, heads: int, days: int = 1) -> BlockKind:
-    table = _table(
-        name,
-        _int("layout_id"),  # layouts.id: names of the parts after the heads; 0 = none
-        Column("n", Integer, nullable=False),  # rows
-        _array("offsets", Integer),  # of the parts in body, and its end
-        _bytes("body"),
-        service=True,
-    )
-    return BlockKind(table, heads, days)
+blocks = _table(
+    "blocks",
+    _int("layout_id"),  # layouts.id: names of the parts after the heads; 0 = none
+    Column("n", Integer, nullable=False),  # rows
+    _array("offsets", Integer),  # of the parts in body, and its end
+    _bytes("body"),
+    Column("kind", Text, nullable=False),
+    service=True,
+)
+
+metrics_10m_days = BlockKind("metrics_10m_days", heads=1)
+metrics_1h_days = BlockKind("metrics_1h_days", heads=1)
+metrics_1d_months = BlockKind("metrics_1d_months", heads=1, days=30)
+tier_move_days = BlockKind("tier_move_days", heads=4)
+rule_days = BlockKind("rule_days", heads=3)
+gap_days = BlockKind("gap_days", heads=13)
+BLOCK_KINDS = (metrics_10m_days, metrics_1h_days, metrics_1d_months, tier_move_days, rule_days, gap_days)
 
 
 def _over_time() -> Index:
@@ -172,11 +186,6 @@ metrics_10m = _metrics("metrics_10m")
 metrics_1h = _metrics("metrics_1h")
 metrics_1d = _metrics("metrics_1d")
 
-# Their closed stretches, packed: storage/counters/rollups.py.
-metrics_10m_days = _blocks("metrics_10m_days", heads=1)
-metrics_1h_days = _blocks("metrics_1h_days", heads=1)
-metrics_1d_months = _blocks("metrics_1d_months", heads=1, days=30)
-
 tier_moves = _table(
     "tier_moves",  # service_id 0 = the whole host
     _float("dt_seconds"),
@@ -187,8 +196,6 @@ tier_moves = _table(
     _over_time(),
     service=True,
 )
-
-tier_move_days = _blocks("tier_move_days", heads=4)  # Days before those of tier_moves: storage/ledger/days.py
 
 heat_live = _table(
     # One row = one interval of one service on one host; arrays run over its n (group, kind, page size, tier).
@@ -273,8 +280,6 @@ gaps = _table(
     _array("censored_bytes", BigInteger, null=True),  # null where the agent does not tell them
     service=True,
 )
-
-gap_days = _blocks("gap_days", heads=13)  # Days before those of gaps: storage/curve/reuse_intervals.py
 
 tile_epochs = _table(
     "tile_epochs",  # ts = the epoch's start
@@ -372,8 +377,6 @@ rule_inputs = _table(
     service=True,
 )
 
-rule_days = _blocks("rule_days", heads=3)  # The same, packed per day: times, lengths, lags, then a part for each name.
-
 CAPACITY_BYTES = (
     "capacity_bytes",
     "dram_bytes",
@@ -431,15 +434,15 @@ TIME_TABLES = (
     TimeTable(counters_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(metrics_10m_days.table, chunk_days=10, chunk_hours=240, keep_days=30),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=30, kind=metrics_10m_days.name),
     TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=8),
-    TimeTable(metrics_1h_days.table, chunk_days=10, chunk_hours=240, keep_days=400),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=400, kind=metrics_1h_days.name),
     TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=90),
-    TimeTable(metrics_1d_months.table, chunk_days=90, chunk_hours=2160, keep_days=1095),
+    TimeTable(blocks, chunk_days=90, chunk_hours=2160, keep_days=1095, kind=metrics_1d_months.name),
     TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(tier_move_days.table, chunk_days=10, chunk_hours=240, keep_days=35),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=35, kind=tier_move_days.name),
     TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=2),
-    TimeTable(rule_days.table, chunk_days=10, chunk_hours=240, keep_days=36),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=36, kind=rule_days.name),
     TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
     TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
@@ -449,7 +452,7 @@ TIME_TABLES = (
     TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(gaps, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(gap_days.table, chunk_days=10, chunk_hours=240, keep_days=90),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=90, kind=gap_days.name),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14),

@@ -36,7 +36,7 @@ _OF_HOSTS = (
     "metrics_1d_months",
     "heat_1d",
 )
-_DAYS = {entry.table.name: entry.keep_days for entry in TIME_TABLES}
+_DAYS = {entry.name: entry.keep_days for entry in TIME_TABLES}
 _DAYS |= {entry.table.name: entry.keep_days + entry.chunk_days for entry in PACKED_TABLES}
 _PACKED_AFTER = {"metrics_10m": METRICS_PACK, "metrics_1h": METRICS_PACK, "metrics_1d": METRICS_1D_PACK}
 _DAYS |= {name: (job.width_us / DAY_US) + job.wait / timedelta(days=1) for name, job in _PACKED_AFTER.items()}
