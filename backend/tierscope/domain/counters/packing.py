@@ -31,15 +31,8 @@ class Block:
 
     def rows(self, index: Ints | Bools | slice) -> "Block":
         """Some of the samples."""
-        return Block(
-            self.times_us[index],
-            self.boots[index],
-            self.boottimes_ns[index],
-            self.flags[index],
-            self.keys,
-            self.values[index],
-            self.present[index],
-        )
+        heads = (self.times_us[index], self.boots[index], self.boottimes_ns[index], self.flags[index])
+        return Block(*heads, self.keys, self.values[index], self.present[index])
 
 
 def empty_block(keys: Sequence[str] = ()) -> Block:
@@ -63,15 +56,9 @@ def join_blocks(blocks: Sequence[Block]) -> Block:
         keys = tuple(sorted({key for block in blocks for key in block.keys}))
         values, present = _widen(blocks, keys)
     times = np.concatenate([block.times_us for block in blocks])
-    joined = Block(
-        times,
-        np.concatenate([block.boots for block in blocks]),
-        np.concatenate([block.boottimes_ns for block in blocks]),
-        np.concatenate([block.flags for block in blocks]),
-        keys,
-        values,
-        present,
-    )
+    names = ("boots", "boottimes_ns", "flags")
+    boots, boottimes, flags = (np.concatenate([getattr(block, name) for block in blocks]) for name in names)
+    joined = Block(times, boots, boottimes, flags, keys, values, present)
     order = np.argsort(times, kind="stable")
     ordered = times[order]
     last = np.concatenate((ordered[1:] != ordered[:-1], [True]))

@@ -205,16 +205,3 @@ def unpack_rows(block: Block) -> InputRows:
 
 
 RULES = Packing(rule_days, _take, _join, _pack, unpack_rows)
-
-
-def read_packed_days(
-    session: ReadSession,
-    first_day: datetime,
-    end: datetime,
-    names: Iterable[str],
-    *,
-    services: bool = False,
-    host_ids: Sequence[int],
-) -> list[Block]:
-    """Packed days from `first_day` on that begin before `end`, of hosts or of services on them."""
-    return read_blocks(session, rule_days, Days(first_day, end, host_ids, "each" if services else 0), tuple(names))

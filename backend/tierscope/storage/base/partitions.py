@@ -31,29 +31,6 @@ PACKED = frozenset({"counters_live", "heat_live"})
 """Tables whose rows are packed, and leave after hours."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
-_MOVES = "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'tier_move_days')"
-_GAPS = "SELECT min(bucket) FROM marks WHERE kind = 'gap_days'"
-_RULES = "SELECT min(bucket) FROM marks WHERE kind = 'rule_days'"
-_ROLLED_UP = "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1h', 'metrics_1d', 'metrics_pack')"
-_DAYS = "SELECT min(bucket) FROM marks WHERE kind IN ('metrics_1d', 'metrics_1d_pack')"
-_NEEDED = {
-    "samples_live": "SELECT min(created_at) FROM marks WHERE kind IN ('samples', 'samples_pack')",
-    "counters_packed": "SELECT min(bucket) FROM marks WHERE kind IN ('counters', 'counters_closed', 'counters_pack')",
-    "heat": "SELECT min(bucket) FROM marks WHERE kind IN ('heat', 'heat_1h')",
-    "tier_moves": _MOVES,
-    "tier_move_days": _MOVES,
-    "gaps": _GAPS,
-    "gap_days": _GAPS,
-    "rule_inputs": _RULES,
-    "rule_days": _RULES,
-    "metrics_10m": _ROLLED_UP,
-    "metrics_10m_days": _ROLLED_UP,
-    "metrics_1h": _ROLLED_UP,
-    "metrics_1h_days": _ROLLED_UP,
-    "metrics_1d": _DAYS,
-    "metrics_1d_months": _DAYS,
-}
-"""The oldest rows of a table that are still to be worked: packed from it, or into it."""
 _LOCK_KEY = 0x7469_6572_7061_7274  # "tierpart": one process at a time makes or drops partitions
 _BOUNDS = re.compile(r"FROM \('([^']+)'\) TO \('([^']+)'\)")
 _LOCK_TIMEOUT = "500ms"
@@ -145,7 +122,7 @@ def ensure_usual_partitions(transaction: WriteTransaction, now: datetime) -> int
         entries = [entry for entry in TIME_TABLES if min(usual, entry.keep) == behind]
         made += ensure_partitions(transaction, now - behind, now + timedelta(days=AHEAD_DAYS), entries)
     for entry in TIME_TABLES:
-        needed = _needed_from(transaction, entry.name, now)
+        needed = _needed_from(transaction, entry, now)
         if needed < now - usual:
             made += ensure_partitions(transaction, needed, now - usual, [entry])
     return made
@@ -183,14 +160,15 @@ def drop_chunk(transaction: WriteTransaction, entry: TimeTable, span: Span) -> N
             transaction.execute(text(f'DROP TABLE "{name}"'))
 
 
-def _needed_from(session: ReadSession, table: str, now: datetime) -> datetime:
+def _needed_from(session: ReadSession, entry: TimeTable, now: datetime) -> datetime:
     """Rows from here on are still to be worked: history that was imported is old before it is packed."""
-    oldest = _NEEDED.get(table)
-    return now if oldest is None else session.execute(text(oldest)).scalar_one() or now
+    since = "created_at" if entry.table is tables.samples_live else "bucket"
+    oldest = text(f"SELECT min({since}) FROM marks WHERE kind = ANY(:kinds)")  # noqa: S608
+    return session.execute(oldest, {"kinds": list(entry.work)}).scalar_one() or now if entry.work else now
 
 
 def _drop_old_of(transaction: WriteTransaction, entry: TimeTable, now: datetime, mode: Mode) -> int:
-    cutoff = min(now - entry.keep, _needed_from(transaction, entry.name, now))
+    cutoff = min(now - entry.keep, _needed_from(transaction, entry, now))
     if _is_hypertable(entry, mode):
         return _drop_chunks(transaction, entry, cutoff)
     dropped = 0

@@ -27,7 +27,7 @@ from tierscope.storage.base.binary import (
     to_us,
 )
 from tierscope.storage.base.blocks import Block, Contents, Days, Packing, read_blocks
-from tierscope.storage.base.bucket_rows import delete_blocks
+from tierscope.storage.base.bucket_rows import delete_buckets
 from tierscope.storage.base.layouts import ensure_layout, read_layouts
 from tierscope.storage.tables import BlockKind, metrics_1d_months, metrics_1h_days, metrics_10m_days
 
@@ -47,7 +47,7 @@ def replace_metrics(transaction: WriteTransaction, table: MetricsTable, rollups:
     buckets = [(host_id, from_us(start)) for host_id, rollup in rollups.items() for start in rollup.starts_us]
     if not buckets:
         return
-    delete_blocks(transaction, table, 0, buckets)
+    delete_buckets(transaction, table, 0, buckets)
     layout_ids: dict[tuple[str, ...], int] = {}
     rows = []
     for host_id, rollup in rollups.items():

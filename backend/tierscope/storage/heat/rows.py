@@ -36,7 +36,7 @@ from tierscope.storage.base.binary import (
     parse_us,
     to_us,
 )
-from tierscope.storage.base.bucket_rows import delete_blocks, delete_buckets
+from tierscope.storage.base.bucket_rows import delete_buckets
 from tierscope.storage.base.live_rows import live_from
 from tierscope.storage.tables.time import METHOD_COLUMNS, SUMMED_COLUMNS, heat_live
 
@@ -238,7 +238,7 @@ def replace_packs(
     """Store packs of a service, one row per host, ten-minute block and method, in place of what was there."""
     if not blocks:
         return
-    delete_blocks(transaction, "heat", service_id, list(blocks))
+    delete_buckets(transaction, "heat", service_id, list(blocks))
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     out = []
     for (host_id, start), rows in sorted(blocks.items()):
@@ -278,7 +278,7 @@ def replace_rollups(
 ) -> None:
     """Store sums per bucket of one (host, service); `series` hold one bucket width. Starts without data lose rows."""
     host_id, service_id = subject
-    delete_buckets(transaction, table, host_id, service_id, starts)
+    delete_buckets(transaction, table, service_id, [(host_id, start) for start in starts])
     width_us = _WIDTH_US[table]
     wanted = {int(start.timestamp() * 1e6) for start in starts}
     out = []

@@ -41,6 +41,8 @@ class TimeTable:
     """Length of a TimescaleDB chunk."""
     keep_days: float
     """How old a row is at least when it goes: with its chunk, so that it stays for up to a chunk longer."""
+    work: tuple[str, ...] = ()
+    """Marks of the work that rows are kept for, however old they are: to be packed from here, or into it."""
     kind: str = ""
     """Of the rows of one kind of `blocks` alone, which are a partition of this name, natively cut in any mode."""
 
@@ -105,6 +107,8 @@ class BlockKind:
     name: str
     heads: int
     """Parts of every block; a part for each of its names follows."""
+    rows: str = ""
+    """The table that its rows leave for it."""
     days: int = 1
 
     @property
@@ -123,12 +127,12 @@ blocks = _table(
     service=True,
 )
 
-metrics_10m_days = BlockKind("metrics_10m_days", heads=1)
-metrics_1h_days = BlockKind("metrics_1h_days", heads=1)
-metrics_1d_months = BlockKind("metrics_1d_months", heads=1, days=30)
-tier_move_days = BlockKind("tier_move_days", heads=4)
+metrics_10m_days = BlockKind("metrics_10m_days", heads=1, rows="metrics_10m")
+metrics_1h_days = BlockKind("metrics_1h_days", heads=1, rows="metrics_1h")
+metrics_1d_months = BlockKind("metrics_1d_months", heads=1, rows="metrics_1d", days=30)
+tier_move_days = BlockKind("tier_move_days", heads=4, rows="tier_moves")
 rule_days = BlockKind("rule_days", heads=3)
-gap_days = BlockKind("gap_days", heads=13)
+gap_days = BlockKind("gap_days", heads=13, rows="gaps")
 BLOCK_KINDS = (metrics_10m_days, metrics_1h_days, metrics_1d_months, tier_move_days, rule_days, gap_days)
 
 
@@ -427,32 +431,36 @@ quality_1h = Table(
 )
 
 _SIX_HOURS_DAYS = 0.25
+_COUNTED = ("counters", "counters_closed")
+_MOVED = (*_COUNTED, "tier_move_days")
+_ROLLED_UP = ("metrics_1h", "metrics_1d", "metrics_pack")
+_DAYS = ("metrics_1d", "metrics_1d_pack")
 
 # Rows that are packed leave after hours. Packs are kept for the whole window in which late data is taken, and a day
 # more: a bucket is rebuilt from them and from what came late.
 TIME_TABLES = (
     TimeTable(counters_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
-    TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=30, kind=metrics_10m_days.name),
-    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=8),
-    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=400, kind=metrics_1h_days.name),
-    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=90),
-    TimeTable(blocks, chunk_days=90, chunk_hours=2160, keep_days=1095, kind=metrics_1d_months.name),
-    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=35, kind=tier_move_days.name),
-    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=2),
-    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=36, kind=rule_days.name),
+    TimeTable(counters_packed, chunk_days=1, chunk_hours=24, keep_days=8, work=(*_COUNTED, "counters_pack")),
+    TimeTable(metrics_10m, chunk_days=1, chunk_hours=24, keep_days=8, work=_ROLLED_UP),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=30, work=_ROLLED_UP, kind=metrics_10m_days.name),
+    TimeTable(metrics_1h, chunk_days=10, chunk_hours=240, keep_days=8, work=_ROLLED_UP),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=400, work=_ROLLED_UP, kind=metrics_1h_days.name),
+    TimeTable(metrics_1d, chunk_days=90, chunk_hours=2160, keep_days=90, work=_DAYS),
+    TimeTable(blocks, chunk_days=90, chunk_hours=2160, keep_days=1095, work=_DAYS, kind=metrics_1d_months.name),
+    TimeTable(tier_moves, chunk_days=1, chunk_hours=24, keep_days=8, work=_MOVED),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=35, work=_MOVED, kind=tier_move_days.name),
+    TimeTable(rule_inputs, chunk_days=1, chunk_hours=24, keep_days=2, work=("rule_days",)),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=36, work=("rule_days",), kind=rule_days.name),
     TimeTable(heat_live, chunk_days=_SIX_HOURS_DAYS, chunk_hours=6, keep_days=_SIX_HOURS_DAYS),
-    TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8),
+    TimeTable(heat, chunk_days=1, chunk_hours=24, keep_days=8, work=("heat", "heat_1h")),
     TimeTable(heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(service_heat_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(service_heat_1d, chunk_days=90, chunk_hours=2160, keep_days=1095),
     TimeTable(service_moves_1h, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(fleet_moves, chunk_days=10, chunk_hours=240, keep_days=90),
-    TimeTable(gaps, chunk_days=1, chunk_hours=24, keep_days=8),
-    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=90, kind=gap_days.name),
+    TimeTable(gaps, chunk_days=1, chunk_hours=24, keep_days=8, work=("gap_days",)),
+    TimeTable(blocks, chunk_days=10, chunk_hours=240, keep_days=90, work=("gap_days",), kind=gap_days.name),
     TimeTable(tile_epochs, chunk_days=10, chunk_hours=240, keep_days=90),
     TimeTable(tile_columns, chunk_days=1, chunk_hours=24, keep_days=8),
     TimeTable(tiles, chunk_days=1, chunk_hours=24, keep_days=14),
@@ -461,6 +469,6 @@ TIME_TABLES = (
     TimeTable(fleet_sketches, chunk_days=10, chunk_hours=240, keep_days=400),
     TimeTable(quality_1h, chunk_days=1, chunk_hours=24, keep_days=35),
     TimeTable(self_reports, chunk_days=1, chunk_hours=24, keep_days=14),
-    TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2),
+    TimeTable(samples_live, chunk_days=1, chunk_hours=6, keep_days=2, work=("samples", "samples_pack")),
     TimeTable(samples_packed, chunk_days=1, chunk_hours=24, keep_days=35),
 )

@@ -72,7 +72,7 @@ def replace_tiles(
     tiles: Sequence[StoredTile],
 ) -> None:
     """Store the tiles of whole hours in place of what was there."""
-    delete_buckets(transaction, "tiles", host_id, service_id, hours)
+    delete_buckets(transaction, "tiles", service_id, [(host_id, hour) for hour in hours])
     forget_hours(transaction, "tiles", host_id, service_id, hours)
     deflate = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
     rows = [

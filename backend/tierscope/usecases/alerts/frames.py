@@ -21,9 +21,10 @@ from tierscope.domain.alerts.frame import (
 )
 from tierscope.domain.alerts.vocabulary import ScopeKind
 from tierscope.domain.base.buckets import day_of
-from tierscope.storage.alerts.rule_inputs import read_inputs, read_packed_days, unpack_day
-from tierscope.storage.base.blocks import Block
+from tierscope.storage.alerts.rule_inputs import read_inputs, unpack_day
+from tierscope.storage.base.blocks import Block, Days, read_blocks
 from tierscope.storage.base.retention import kept
+from tierscope.storage.tables import rule_days
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
@@ -60,7 +61,8 @@ def read_frame(
     end = datetime.fromtimestamp(span[1] * MINUTE_S, UTC)
     packed = packed or start < utc_now() - ROWS_KEPT
     some = host_ids if packed else None
-    days = read_packed_days(session, day_of(start), end, names, services=services, host_ids=host_ids) if packed else []
+    asked = Days(day_of(start), end, host_ids, "each" if services else 0)
+    days = read_blocks(session, rule_days, asked, names) if packed else []
     parts = read_inputs(session, start, end, names, pairs=pairs, host_ids=some)
     in_time = None if late_used else _in_time(live)
     if in_time is not None:

@@ -13,7 +13,7 @@ from tierscope.storage.base.dirty_buckets import backlog
 from tierscope.storage.base.live_rows import PACKED_TABLES
 from tierscope.storage.fleet.sending import longest_held_seconds
 from tierscope.storage.operate.load_figures import local_backend, newest_enrolment, newest_ledger_ends, table_bytes
-from tierscope.storage.tables.time import TIME_TABLES
+from tierscope.storage.tables import BLOCK_KINDS, TIME_TABLES
 
 _OF_HOSTS = (
     "counters_live",
@@ -40,14 +40,7 @@ _DAYS = {entry.name: entry.keep_days for entry in TIME_TABLES}
 _DAYS |= {entry.table.name: entry.keep_days + entry.chunk_days for entry in PACKED_TABLES}
 _PACKED_AFTER = {"metrics_10m": METRICS_PACK, "metrics_1h": METRICS_PACK, "metrics_1d": METRICS_1D_PACK}
 _DAYS |= {name: (job.width_us / DAY_US) + job.wait / timedelta(days=1) for name, job in _PACKED_AFTER.items()}
-_ROWS_OF = {
-    "metrics_10m_days": "metrics_10m",
-    "metrics_1h_days": "metrics_1h",
-    "metrics_1d_months": "metrics_1d",
-    "tier_move_days": "tier_moves",
-    "gap_days": "gaps",
-}
-_DAYS |= {block: _DAYS[block] - _DAYS[rows] for block, rows in _ROWS_OF.items()}
+_DAYS |= {kind.name: _DAYS[kind.name] - _DAYS[kind.rows] for kind in BLOCK_KINDS if kind.rows}
 KEPT_DAYS = {name: _DAYS[name] for name in _OF_HOSTS}
 """Tables that grow with each host, and for how many days they hold what: blocks have the days that rows left."""
 FLEETS = (1_000, 10_000, 100_000, 1_000_000)

@@ -8,10 +8,9 @@ from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import GAP_DAYS, METRICS_1D_PACK, METRICS_PACK, TIER_MOVE_DAYS, Job
 from tierscope.storage.base.blocks import stored_bytes
 from tierscope.storage.base.dirty_buckets import waiting_buckets
-from tierscope.storage.tables import gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days
+from tierscope.storage.tables import BLOCK_KINDS
 from tierscope.usecases.rebuild.packing import PACKS
 
-_BLOCKS = (gap_days, metrics_1d_months, metrics_1h_days, metrics_10m_days, tier_move_days)
 _PACKING: Sequence[Job] = (GAP_DAYS, METRICS_PACK, METRICS_1D_PACK, TIER_MOVE_DAYS)
 
 
@@ -47,7 +46,8 @@ class TrialPacking:
         if not hosts:
             raise _UndoneError({})
         self._pack(transaction, [one for one in waiting if one[1] in hosts])
-        raise _UndoneError({kind.name: stored_bytes(transaction, kind, hosts) / len(hosts) for kind in _BLOCKS})
+        sizes = {kind.name: stored_bytes(transaction, kind, hosts) / len(hosts) for kind in BLOCK_KINDS if kind.rows}
+        raise _UndoneError(sizes)
 
     def _pack(self, transaction: WriteTransaction, waiting: Sequence[tuple[str, int, datetime]]) -> None:
         for job in _PACKING:
