@@ -11,7 +11,7 @@ from sqlalchemy import text
 from fixtures.elsewhere import long_with_timescaledb
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.base.buckets import floor_to
-from tierscope.domain.counters.rollups import OBSERVED_KEY, STATISTICS, Rollup
+from tierscope.domain.counters.rollups import OBSERVED_KEY, STATISTICS, Rollup, widen
 from tierscope.storage.base.binary import to_us
 from tierscope.storage.base.partitions import ensure_partitions
 from tierscope.storage.capacity.rows import first_hour, read_hours
@@ -156,3 +156,15 @@ def test_the_first_hour_is_found_in_blocks_too(database: Database) -> None:
         ROLLUPS["metrics_1h"].close(transaction, 1, [START])
         assert first_hour(transaction, START - DAY) == START
         assert first_hour(transaction, START + timedelta(hours=3)) == START + timedelta(hours=3)
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_host_with_more_counters_than_a_statement_has_columns_is_packed_and_read(database: Database) -> None:
+    keys = tuple(f"host|vmstat|{place:04}" for place in range(1700))
+    hours = [START + timedelta(hours=hour) for hour in range(2)]
+    parts = [rollup([hour], keys, np.random.default_rng(3)) for hour in hours]
+    with database.write() as transaction:
+        for part in parts:
+            replace_metrics(transaction, "metrics_1h", {1: part})
+            ROLLUPS["metrics_1h"].close(transaction, 1, [START])
+        assert_same(read_metrics(transaction, "metrics_1h", 1, (START, START + DAY), None), widen(parts))

