@@ -33,6 +33,9 @@ WITH_FLAGS = [
 ]
 
 
+AGENT = "Run our agent on the host, which reads them."
+
+
 def reason(sent: Sent, key: str) -> str | None:
     """Why a counter did not come."""
     found = why_unsent([sent], [key])
@@ -90,6 +93,9 @@ def test_old_performance_co_pilot_knows_no_moves() -> None:
     sent = find_offers("pcp", ["host|vmstat|pgactivate", "host|vmstat|pgfault", "host|vmstat|pgfree"], {})
     assert "PCP 7" in (reason(sent, MOVES) or "")
     assert reason(sent, "host|vmstat|numa_hint_faults") is None
+    for name in ("workingset_refault_anon", "workingset_refault_file", "pgrefill", "zswpout", "pgdemote_proactive"):
+        assert reason(sent, f"host|vmstat|{name}") == f"Performance Co-Pilot sends no such series. {AGENT}"
+    assert "PCP 7" in (reason(sent, "host|vmstat|pgsteal_anon") or "")
 
 
 def test_of_two_senders_one_is_enough() -> None:

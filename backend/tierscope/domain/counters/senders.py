@@ -141,9 +141,21 @@ _PCP = Sender(
     "Performance Co-Pilot",
     "log, or ask pmproxy for,",
     (
-        # It prints names that it knows, of all kernels: PCP 6 has none of tier moves, 7 has no pgdemote_proactive.
-        Offer("proactive", r"host\|vmstat\|pgdemote_proactive$", "", ()),
-        Offer("moves", r"host\|vmstat\|(pgpromote_|pgdemote_)", "mem.vmstat of PCP 7 or later", ()),
+        # It reads the lines that its list has (pmdas/linux/proc_vmstat.c) and no others: what is not in it is not the
+        # kernel's doing. Of refaults it has the one counter of kernels before 5.9 (6.0.3 and 7.2.2).
+        Offer(
+            "unlisted",
+            r"host\|vmstat\|(pg(demote|steal)_proactive|pgpromote_candidate_nrl|pgrefill|workingset_refault_\w+"
+            r"|zswp\w+|allocstall_device)$",
+            "",
+            (),
+        ),
+        Offer(
+            "moves",
+            r"host\|vmstat\|(pgpromote_|pgdemote_|pgscan_(anon|file)$|pgsteal_(anon|file|khugepaged)$)",
+            "mem.vmstat of PCP 7 or later",
+            (),
+        ),
         Offer("vmstat", r"host\|vmstat\|", "mem.vmstat", _vmstat("pgactivate", "pgfault", "pgfree")),
         Offer("pressure", r"host\|pressure\.", "kernel.all.pressure", ()),
         Offer("meminfo", r"host\|meminfo\|", "mem.physmem,mem.util", ("host|meminfo|MemTotal",)),
