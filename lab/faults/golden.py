@@ -23,7 +23,9 @@ _AHEAD = timedelta(days=4)
 """All buckets have closed by then, and rolled-up counters are packed."""
 _DRAIN_LIMIT = timedelta(minutes=5)
 _AT_ONCE = 32
-_TABLES = ("tier_moves", "metrics_10m_days", "metrics_1h_days", "metrics_1d", "heat_1h", "heat_1d")
+_TABLES = ("tier_moves", "blocks", "metrics_1d", "heat_1h", "heat_1d")
+_PACKED = " AND t.kind IN ('metrics_10m_days', 'metrics_1h_days')"
+"""Of blocks: those kinds that do not tell when something arrived."""
 _NUMBERS_OF_THE_DATABASE = {"host_id", "service_id", "layout_id", "keys_layout_id", "trust_id"}
 """Columns that refer to rows by a number, which another database gives in another order."""
 
@@ -94,9 +96,9 @@ def rollups(url: str, hosts: Sequence[str]) -> Rows:
             if "service_id" in columns:
                 joins += " LEFT JOIN services s ON s.id = t.service_id"
                 more += ", s.namespace || '/' || s.name"
+            where = f"h.public_id = ANY(%s){_PACKED if table == 'blocks' else ''}"
             rows = connection.execute(
-                f"SELECT h.public_id, {plain}{more} FROM {table} t {joins} WHERE h.public_id = ANY(%s)".encode(),
-                (list(hosts),),
+                f"SELECT h.public_id, {plain}{more} FROM {table} t {joins} WHERE {where}".encode(), (list(hosts),)
             ).fetchall()
             found[table] = sorted(rows, key=repr)
     return found
