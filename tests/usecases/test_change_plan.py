@@ -51,7 +51,9 @@ class Fleet:
         assert store(self.database, host, [batch])
         self.ids[name] = host.id
 
-    def advise(self, name: str, rule: str, *changes: tuple[str, str, str], stake: float | None = 10.0) -> None:
+    def advise(
+        self, name: str, rule: str, *changes: tuple[str, str, str], stake: float | None = 10.0, risk: str = "Some."
+    ) -> None:
         """Store advice to a host: (path, current, proposed) of each setting."""
         answer: dict[str, Any] = {
             "rule": rule,
@@ -63,7 +65,7 @@ class Fleet:
             "evidence": [{"metric": "promoted pages", "value": stake or 0.0, "unit": "pages/s", "figure": None}],
             "effect": "It helps.",
             "effect_figure": None,
-            "risk": "Some.",
+            "risk": risk,
             "verify": "It rises.",
             "verdict": "healthy",
             "explanation": f"{name} is so.",
@@ -111,6 +113,22 @@ def test_identical_changes_are_one_with_its_hosts_and_the_most_at_stake_comes_fi
         "not_collected",
     )
     assert (plan.host_count, plan.conflicts, plan.left_out) == (6, (), ())
+
+
+def test_what_is_a_risk_on_some_hosts_is_told_with_how_many_they_are(database: Database) -> None:
+    fleet = make_fleet(database)
+    for name in ("node-0", "node-1"):
+        hangs = "Some. The host hangs. This host is one of them."
+        fleet.advise(name, "F1", (NUMA_BALANCING, "0", "2"), stake=1.0, risk=hangs)
+    (change,) = (one for one in fleet.plan().changes if one.path == NUMA_BALANCING)
+    assert change.risk == "Some. On 2 of 6 hosts: The host hangs. This host is one of them."
+    bundle = ChangePlans(fleet.context).bundle([change.id], host_ids=(), without_host_ids=())
+    assert any("On 2 of 6 hosts: The host hangs." in file.text for file in bundle.files)
+    for number in range(6):
+        own = f"Some. Number {number} is so."
+        fleet.advise(f"node-{number}", "F1", (NUMA_BALANCING, "0", "2"), stake=1.0, risk=own)
+    (change,) = (one for one in fleet.plan().changes if one.path == NUMA_BALANCING)
+    assert change.risk.endswith("1 more hosts have risks of their own, which their advice names.")
 
 
 def test_a_host_counts_once_in_the_sum_and_keeps_the_value_that_it_has_now(database: Database) -> None:

@@ -99,7 +99,10 @@ COLUMNS: tuple[Column, ...] = (
         "promoted_pages",
         "Promoted",
         "pages",
-        **_same("pgpromote_success", note="Counted while kernel.numa_balancing has bit 2; a huge page counts its base pages."),
+        **_same(
+            "pgpromote_success",
+            note="Counted while kernel.numa_balancing has bit 2; a huge page counts its base pages.",
+        ),
         tpp=Terms(("pgpromote_anon", "pgpromote_file"), trust="bound", note=_TPP_EVENTS),
     ),
     Column(

@@ -1,5 +1,6 @@
 """The change plan of a fleet: open advice on settings, grouped by identical change, and the files to apply it with."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ NOTES = (
     "A bundle of a change has the changes that belong with it on the same hosts: half of a set does harm.",
     "At stake is a host's hot memory outside DRAM plus its cold memory in DRAM: it counts for each change of the host.",
 )
+RISKS_TOLD = 5
+"""So many risks of some hosts are told with a change, the most frequent first."""
+_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ def _change(
         evidence=_evidence(advice),
         effect=str(leading.get("effect", "")),
         effect_figure=_median([piece.answer.get("effect_figure") for piece in advice]),
-        risk=str(leading.get("risk", "")),
+        risk=_risk([str(piece.answer.get("risk", "")) for piece in advice]),
         verify=str(leading.get("verify", "")),
         verify_command=verify_command(change.path, change.proposed),
         stake_bytes=stake,
@@ -247,6 +251,19 @@ def _change(
             for wish in sorted(wishes, key=lambda wish: (-(wish.advice.stake_bytes or -1.0), wish.advice.host_name))
         ),
     )
+
+
+def _risk(risks: Sequence[str]) -> str:
+    """What is a risk on every host, and what on some, with how many: a hazard of few may not be lost among many."""
+    each = [_SENTENCE_END.split(risk) for risk in risks]
+    common = [one for one in dict.fromkeys(each[0]) if all(one in sentences for sentences in each)]
+    own = Counter(" ".join(one for one in sentences if one not in common) for sentences in each)
+    own.pop("", None)
+    told = own.most_common(RISKS_TOLD)
+    named = [f"On {hosts} of {len(risks)} hosts: {text}" for text, hosts in told]
+    rest = own.total() - sum(hosts for _, hosts in told)
+    more = [f"{rest} more hosts have risks of their own, which their advice names."] if rest else []
+    return " ".join([*common, *named, *more])
 
 
 def _host(wish: _Wish, services: Sequence[tuple[str, str]]) -> PlanHost:
