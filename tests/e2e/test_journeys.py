@@ -99,6 +99,36 @@ def test_the_first_screen_says_how_the_fleet_is_and_who_wastes_dram(clicks: Clic
     expect(page.get_by_text(f"{hosts} shown")).to_be_visible()
 
 
+def test_the_first_screen_holds_the_answers_and_both_maps(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    for part in ("fleet-reclaimable", "fleet-causes", "fleet-next-action", "chart-fleet-grid", "chart-service-heat"):
+        expect(page.get_by_test_id(part)).to_be_visible()
+        assert on_screen(page.get_by_test_id(part)), part
+    headline = page.get_by_test_id("headline")
+    whole = headline.evaluate("(line) => [line.clientHeight, line.scrollHeight]")
+    more = page.get_by_role("button", name="more", exact=True)
+    if whole[1] > whole[0]:
+        more.click()
+        expect(headline).to_have_attribute("data-opened", "true")
+
+
+def test_a_telephone_shows_what_an_alert_is_about(clicks: Clicks, operator: BrowserContext, demo_url: str) -> None:
+    watch_one_host(operator, demo_url)
+    alert = first_alert(demo_url)
+    clicks.page.set_viewport_size({"width": 390, "height": 844})
+    clicks.start("/alerts")
+    row = clicks.page.get_by_role("row").filter(has=clicks.page.locator(f"a[href^='/alerts/{alert['id']}']")).first
+    for part in (row.get_by_role("link").nth(1), row.locator("[data-numeric=true]").first, row.locator("time")):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390, "it is out of sight"
+    for path in ("/alerts", f"/alerts/{alert['id']}", "/hosts"):
+        clicks.start(path)
+        expect(clicks.page.get_by_role("main").locator("[data-testid^=page-]")).to_be_visible()
+        assert clicks.page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 def test_a_heatmap_is_compared_within_three_clicks(clicks: Clicks, demo_url: str) -> None:
     clicks.start(f"/services/{service_id(demo_url, 'web')}")
     page = clicks.page

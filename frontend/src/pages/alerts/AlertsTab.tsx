@@ -95,6 +95,7 @@ export function AlertsTab() {
         </p>
       )}
       <DataTable
+        stacks
         label="Alerts"
         columns={alertColumns(now, wordsOf)}
         rows={shown}

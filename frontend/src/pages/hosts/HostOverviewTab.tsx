@@ -10,7 +10,9 @@ import { linesInPages } from '../../charts/ledger/figure'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
+import { sufferingsOf } from '../../lib/fleet/causes'
 import { podsNote } from '../../lib/text/pods'
+import { countOf } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -86,7 +88,11 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
         </Panel>
         <Panel
           title="What is wrong"
-          hint={host === undefined ? undefined : `${host.summary.findings.length} findings`}
+          hint={
+            host === undefined
+              ? undefined
+              : countOf(sufferingsOf(host.summary).length + host.summary.findings.length, 'thing')
+          }
           testId="findings"
         >
           <FindingsList host={host?.summary} />

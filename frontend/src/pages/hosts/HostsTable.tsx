@@ -101,6 +101,7 @@ export function HostsTable({ hosts, sort, onSort }: HostsTableProps) {
   const now = useNow()
   return (
     <DataTable
+      stacks
       label="Hosts"
       columns={columnsAt(now)}
       rows={hosts}

@@ -1,5 +1,5 @@
-import { Skeleton } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Skeleton, UnstyledButton } from '@mantine/core'
+import { useCallback, useState, type ReactNode } from 'react'
 import { SlowNote } from './Loading'
 import classes from './Headline.module.css'
 
@@ -23,12 +23,34 @@ export function Headline({ kicker, sentence, aside }: HeadlineProps) {
             <SlowNote />
           </>
         ) : (
-          <p className={classes.sentence} data-testid="headline">
-            {sentence}
-          </p>
+          <Sentence text={sentence} />
         )}
       </div>
       {aside !== undefined && <div className={classes.aside}>{aside}</div>}
+    </div>
+  )
+}
+
+/** One line, two on a narrow screen; what does not fit is behind a word, so that the page below stays where it is. */
+function Sentence({ text }: { text: string }) {
+  const [opened, setOpened] = useState(false)
+  const [more, setMore] = useState(false)
+  const watch = useCallback((shown: HTMLParagraphElement | null) => {
+    if (shown === null) return undefined
+    const observer = new ResizeObserver(() => setMore(shown.scrollHeight > shown.clientHeight + 1))
+    observer.observe(shown)
+    return () => observer.disconnect()
+  }, [])
+  return (
+    <div className={classes.said}>
+      <p key={text} ref={watch} className={classes.sentence} data-opened={opened} data-testid="headline">
+        {text}
+      </p>
+      {(more || opened) && (
+        <UnstyledButton className={classes.more} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+          {opened ? 'less' : 'more'}
+        </UnstyledButton>
+      )}
     </div>
   )
 }

@@ -34,6 +34,8 @@ interface DataTableProps<Row> {
   /** How far the rows are: while there are none, the problem stands in the table's place. */
   load?: LoadState | undefined
   skeletonRows?: number
+  /** On a narrow screen each row stands as a block of its cells, so that none is out of sight. */
+  stacks?: boolean
 }
 
 /** As many columns as this stand closer together, so that they fit on usual screens. */
@@ -60,7 +62,7 @@ function nextSort(key: string, numeric: boolean, sort: string | undefined): stri
 
 /** A dense table that sorts by its headers, keeps its size while loading, and its first column while it scrolls sideways. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns: every, rows, rowKey, sort, onSort, empty, load, skeletonRows = 6 } = props
+  const { label, columns: every, rows, rowKey, sort, onSort, empty, load, skeletonRows = 6, stacks = false } = props
   const columns = every.filter(({ only }) => only !== 'download')
   const sorted = rows === undefined ? undefined : sortRows(rows, every, sort)
   const headerOf = (column: Column<Row>): ReactNode => {
@@ -102,7 +104,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <>
       <Downloads label={label} columns={every} rows={props.allRows ?? sorted} />
-      <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <div className={classes.scroll} data-stacks={stacks} tabIndex={0} role="region" aria-label={label}>
         <Table
           className={classes.table}
           highlightOnHover={sorted !== undefined}
@@ -131,7 +133,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               : sorted.map((row) => (
                   <Table.Tr key={rowKey(row)}>
                     {columns.map((column) => (
-                      <Table.Td key={column.key} data-numeric={column.numeric ?? false}>
+                      <Table.Td
+                        key={column.key}
+                        data-numeric={column.numeric ?? false}
+                        data-label={typeof column.header === 'string' ? column.header : undefined}
+                      >
                         {column.cell(row)}
                       </Table.Td>
                     ))}

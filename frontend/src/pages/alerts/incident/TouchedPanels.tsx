@@ -56,6 +56,7 @@ export function TouchedPanels({ incident }: { incident: Incident | undefined }) 
   const hosts = (
     <Panel title="Hosts touched" hint={when} flush testId="incident-hosts">
       <DataTable
+        stacks
         label="Hosts touched"
         columns={hostColumns(incident?.judged)}
         rows={incident?.hosts}
