@@ -1,7 +1,8 @@
 """Minutes from nothing to the first true sentence, for each source; `--record` writes docs/howto/first-answer.md.
 
-Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Programs that are
-not on this machine are left out. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python lab/workshop/first_answer.py`.
+Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows of programs that
+are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
+lab/workshop/first_answer.py`.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -205,6 +206,14 @@ def measure_agent(instance: Instance) -> Row:
     return "our agent", "`tierscope up`", time.monotonic() - began, sentence
 
 
+def rows_of_before(measured: Iterable[str]) -> list[str]:
+    """Rows of the document whose program is not on this machine."""
+    table = DOCUMENT.read_text(encoding="utf-8").partition("<!-- first-answer: begin -->")[2].partition("Measured")[0]
+    known = {"Source", "---", *measured}
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    return [line for line in rows if line.strip("|").split("|")[0].strip() not in known]
+
+
 def main() -> None:
     """Measure, print and record."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -220,6 +229,7 @@ def main() -> None:
                 instance.run("down")
     lines = ["| Source | Command | Minutes | First sentence |", "|---|---|---|---|"]
     lines += [f"| {source} | {command} | {seconds / 60:.1f} | {said} |" for source, command, seconds, said in rows]
+    lines += rows_of_before(source for source, *_ in rows)
     lines += ["", describe_run("lab/workshop/first_answer.py")]
     print("\n".join(lines))
     if options.record:
