@@ -1,7 +1,7 @@
 """Minutes from nothing to the first true sentence, for each source; `--record` writes docs/howto/first-answer.md.
 
-Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows of programs that
-are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
+Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows of programs
+that are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
 lab/workshop/first_answer.py`.
 """
 
