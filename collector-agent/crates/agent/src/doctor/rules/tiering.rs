@@ -13,6 +13,8 @@ use crate::inventory::memory_order::{Lower, TierOrder};
 /// The bit of `kernel.numa_balancing` that moves pages between nodes of one tier.
 const CLASSIC_BIT: u32 = 1;
 const KSM_RUN: &str = "/sys/kernel/mm/ksm/run";
+/// Where kswapd gave up for want of demotion.
+const DEMOTE_FIRST: &str = "turn demotion on (`demotion-off` says how, and what it risks)";
 /// Events since boot below which a host shows no harm by reclaim of its own nodes.
 const NOISE_EVENTS: i64 = 10_000;
 /// Free memory of the slower nodes above which they have room, in percent: as in the charter of F2.
@@ -76,10 +78,11 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let (mut severity, mut confidence) = ("warning", certainty(facts, &nodes));
-    let mut fix = ask_first(facts);
-    if !fix.is_empty() {
+    let (mover, unseen) = (other_mover(facts), unseen(facts));
+    if mover.is_some() || unseen.is_some() {
         confidence = LIKELY;
     }
+    let mut fix: Vec<String> = mover.into_iter().collect();
     if slower_has_room(facts, &facts.order.demoted_to) == Some(false) {
         severity = "info";
         confidence = LIKELY;
@@ -103,6 +106,7 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
             confidence = LIKELY;
         }
     }
+    fix.extend(unseen);
     let hang = hazards::hangs(facts.inventory, facts.swap_has_room());
     if hang != Some(false) {
         confidence = LIKELY;
@@ -152,7 +156,7 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
         let fix = format!("{} Use a later one.", says("no-tiering-mode"));
         return Some(finding("promotion-off", "warning", confidence, cause, &fix));
     }
-    let mut fix = ask_first(facts);
+    let mut fix: Vec<String> = other_mover(facts).into_iter().chain(unseen(facts)).collect();
     for (hazard, is_there) in [
         ("isolated-cpus", facts.isolates_cpus()),
         ("ksm", facts.knob(KSM_RUN) == Some("1")),
@@ -200,21 +204,26 @@ fn lacks_tiering_mode(facts: &Facts<'_>) -> bool {
         && facts.order.tiers != TierOrder::Kernel
 }
 
-/// What to ask first: whether something else moves pages already, and what services are bound to where that was not seen.
-fn ask_first(facts: &Facts<'_>) -> Vec<String> {
-    let mover = super::counting::other_moves(facts)
-        .map(|moves| format!("First ask whether something else tiers here (`user-space-mover`): {moves}."));
+/// What to ask first where something else moves pages already; nothing where nothing shows it.
+fn other_mover(facts: &Facts<'_>) -> Option<String> {
+    let moves = super::counting::other_moves(facts)?;
+    Some(format!(
+        "First ask whether something else tiers here (`user-space-mover`): {moves}."
+    ))
+}
+
+/// What to ask first where nobody saw what services are bound to.
+fn unseen(facts: &Facts<'_>) -> Option<String> {
     let (what, hazards) = match (facts.sees.processes, facts.sees.policies) {
-        (true, true) => return mover.into_iter().collect(),
+        (true, true) => return None,
         (true, false) => ("memory policies of services were read", &["membind"][..]),
         (false, _) => ("processes are listed", &["strict-cpuset", "membind"][..]),
     };
     let risks: Vec<&str> = hazards.iter().map(|hazard| says(hazard)).collect();
-    let bound = format!(
+    Some(format!(
         "First ask what services are bound to: no {what} here. {}",
         risks.join(" ")
-    );
-    mover.into_iter().chain([bound]).collect()
+    ))
 }
 
 /// A limit that lets nothing pass.
@@ -450,11 +459,15 @@ pub(super) fn given_up(facts: &Facts<'_>) -> Option<Finding> {
         "kswapd gave up on node {}: it neither reclaims nor demotes there. {why}",
         numbers(nodes)
     );
+    // What is advised is no surer than the finding that it leads to.
+    let led_to = steps.iter().any(|step| step == DEMOTE_FIRST);
+    let is_sure = !led_to || demotion_off(facts).is_some_and(|off| off.confidence == CERTAIN);
     let mut fix = format!("{}; {again}.", steps.join("; "));
     if let Some(letter) = fix.get_mut(0..1) {
         letter.make_ascii_uppercase();
     }
-    Some(finding("kswapd-gave-up", "critical", CERTAIN, cause, &fix))
+    let confidence = if is_sure { CERTAIN } else { LIKELY };
+    Some(finding("kswapd-gave-up", "critical", confidence, cause, &fix))
 }
 
 /// What helps where swap takes nothing, with why nothing is demoted.
@@ -478,7 +491,7 @@ fn without_swap(facts: &Facts<'_>, reasons: &mut Vec<String>) -> Option<String> 
             "demotion is off, beside the slower node {} {room}",
             numbers(&lower)
         ));
-        return Some("turn demotion on (`demotion-off` says how, and what it risks)".to_owned());
+        return Some(DEMOTE_FIRST.to_owned());
     }
     (demotes(facts).is_none()).then(|| SWAP.to_owned())
 }

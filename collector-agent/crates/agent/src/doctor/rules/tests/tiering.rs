@@ -390,6 +390,23 @@ fn what_is_not_known_of_services_makes_no_advice_certain() {
 }
 
 #[test]
+fn what_kswapd_needs_is_no_surer_than_demotion_and_known_services_come_before_unknown_ones() {
+    let inventory = host("6.8.0", "false", "2", "1000");
+    let mut facts = facts(&inventory);
+    facts.given_up_nodes = vec![0];
+    facts.barred = vec![("pod/db".into(), vec![1])];
+    facts.sees.policies = false;
+    let gave_up = find(&facts, "kswapd-gave-up").unwrap();
+    assert!(gave_up.fix.starts_with("Turn demotion on"), "{}", gave_up.fix);
+    assert_eq!(gave_up.confidence, LIKELY);
+    let fix = find(&facts, "demotion-off").unwrap().fix;
+    assert!(fix.find("pod/db") < fix.find("no memory policies"), "{fix}");
+    facts.barred.clear();
+    facts.sees.policies = true;
+    assert_eq!(find(&facts, "kswapd-gave-up").unwrap().confidence, CERTAIN);
+}
+
+#[test]
 fn demotion_waits_for_room_below() {
     let mut inventory = healthy();
     inventory.page_size_bytes = 4096;
