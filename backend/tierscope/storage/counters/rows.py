@@ -242,33 +242,29 @@ def layouts_in_each(
 
 def find_before(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, datetime]:
     """The newest sample of each host at or before `at`, within a day: what the first difference after it needs."""
-    edge = live_from(session, "counters_live")
-    statement = text(
-        "SELECT h.id, (SELECT max(ts) FROM counters_live WHERE host_id = h.id AND ts <= :at"
-        " AND ts > CAST(:at AS timestamptz) - interval '1 day') AS ts FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
-    )
-    rows = session.execute(statement, {"hosts": list(host_ids), "at": at})
-    found = {row.id: row.ts for row in rows if row.ts is not None}
-    for host_id in host_ids:
-        since = found.get(host_id, at - _DAY)
-        if edge is not None and since < edge:
-            packed = _packed_times(session, host_id, since, at, newest=True)
-            found |= {} if packed is None else {host_id: packed}
-    return found
+    return _nearest(session, host_ids, at - _DAY, at, newest=True)
 
 
 def find_after(session: ReadSession, host_ids: Sequence[int], at: datetime) -> dict[int, datetime]:
     """The oldest sample of each host after `at`, within a day: whose difference ends on what comes before it."""
+    return _nearest(session, host_ids, at, at + _DAY, newest=False)
+
+
+def _nearest(
+    session: ReadSession, host_ids: Sequence[int], first: datetime, last: datetime, *, newest: bool
+) -> dict[int, datetime]:
+    """The newest or the oldest sample of each host in (first, last]; packs are opened where live rows leave room."""
     edge = live_from(session, "counters_live")
     statement = text(
-        "SELECT h.id, (SELECT min(ts) FROM counters_live WHERE host_id = h.id AND ts > :at"
-        " AND ts <= CAST(:at AS timestamptz) + interval '1 day') AS ts FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
+        f"SELECT h.id, (SELECT {'max' if newest else 'min'}(ts) FROM counters_live WHERE host_id = h.id"  # noqa: S608
+        " AND ts > :first AND ts <= :last) AS ts FROM unnest(CAST(:hosts AS bigint[])) AS h (id)"
     )
-    rows = session.execute(statement, {"hosts": list(host_ids), "at": at})
+    rows = session.execute(statement, {"hosts": list(host_ids), "first": first, "last": last})
     found = {row.id: row.ts for row in rows if row.ts is not None}
-    if edge is not None and at < edge:
-        for host_id in host_ids:
-            packed = _packed_times(session, host_id, at, found.get(host_id, at + _DAY), newest=False)
+    for host_id in host_ids:
+        start, end = (found.get(host_id, first), last) if newest else (first, found.get(host_id, last))
+        if edge is not None and start < edge:
+            packed = _packed_times(session, host_id, start, end, newest=newest)
             found |= {} if packed is None else {host_id: packed}
     return found
 
