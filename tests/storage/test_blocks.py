@@ -17,7 +17,7 @@ from tierscope.storage.base.blocks import (
     start_seconds,
 )
 from tierscope.storage.base.partitions import ensure_partitions
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables.time import rule_days
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NEXT = DAY + timedelta(days=1)

@@ -26,7 +26,7 @@ from tierscope.storage.base.layouts import ensure_layout
 from tierscope.storage.base.partitions import drop_old, ensure_partitions
 from tierscope.storage.base.schema import downgrade, upgrade
 from tierscope.storage.counters.rows import read_packed, replace_packed
-from tierscope.storage.tables import BLOCK_KINDS, rule_days
+from tierscope.storage.tables.time import BLOCK_KINDS, rule_days
 
 DAY = day_of(utc_now()) - timedelta(days=2)
 N = 5

@@ -18,7 +18,7 @@ from tierscope.storage.base.binary import copy_out, from_us
 from tierscope.storage.base.blocks import Block, Contents, Days, Packing, ensure_days, read_blocks
 from tierscope.storage.base.layouts import ensure_layout, read_layouts
 from tierscope.storage.base.retention import kept
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables.time import rule_days
 
 _COLUMNS = ("host_id", "service_id", "ts", "layout_id", "dt_seconds", "lag_seconds", "vals")
 _SPAN = ("extract(epoch FROM ts)", "dt_seconds", "lag_seconds")

@@ -29,7 +29,8 @@ from tierscope.storage.base.binary import (
 from tierscope.storage.base.blocks import Block, Contents, Days, Packing, read_blocks
 from tierscope.storage.base.bucket_rows import delete_buckets
 from tierscope.storage.base.layouts import ensure_layout, read_layouts
-from tierscope.storage.tables import BlockKind, metrics_1d_months, metrics_1h_days, metrics_10m_days
+from tierscope.storage.tables import BlockKind
+from tierscope.storage.tables.time import metrics_1d_months, metrics_1h_days, metrics_10m_days
 
 MetricsTable = Literal["metrics_10m", "metrics_1h", "metrics_1d"]
 BLOCKS: Mapping[MetricsTable, BlockKind] = {

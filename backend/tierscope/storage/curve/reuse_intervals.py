@@ -32,7 +32,7 @@ from tierscope.storage.base.binary import (
     to_us,
 )
 from tierscope.storage.base.blocks import Block, Contents, Days, Packing, read_blocks
-from tierscope.storage.tables import gap_days
+from tierscope.storage.tables.time import gap_days
 
 Ints = npt.NDArray[np.int64]
 PARTS = (

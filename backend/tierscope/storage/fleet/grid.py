@@ -20,7 +20,7 @@ from tierscope.storage.base.blocks import Days, read_blocks
 from tierscope.storage.base.retention import kept
 from tierscope.storage.base.subjects import IN_SERVICE
 from tierscope.storage.fleet.reporting import STATE, VERDICT, Limits
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables.time import rule_days
 
 _WHO = "h.id AS host_id, h.public_id, h.name, h.origin, h.labels, r.kernel, r.memory_bytes"
 _SERVICES = (

@@ -37,7 +37,7 @@ from tierscope.storage.base.blocks import (
     replace_blocks,
     stored_days,
 )
-from tierscope.storage.tables import tier_move_days
+from tierscope.storage.tables.time import tier_move_days
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

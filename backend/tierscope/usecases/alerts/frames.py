@@ -24,7 +24,7 @@ from tierscope.domain.base.buckets import day_of
 from tierscope.storage.alerts.rule_inputs import read_inputs, unpack_day
 from tierscope.storage.base.blocks import Block, Days, read_blocks
 from tierscope.storage.base.retention import kept
-from tierscope.storage.tables import rule_days
+from tierscope.storage.tables.time import rule_days
 from tierscope.usecases.alerts.subjects import Subject
 
 ARRIVAL_SECONDS = 120.0
