@@ -96,7 +96,7 @@ def write_groups(
     Raises:
         Unprocessable: the installation cannot write Parquet.
     """
-    pa, _ = _parquet()
+    pa, _ = load_parquet()
     schema = pa.schema([(one.name, _arrow_type(pa, one.kind)) for one in columns], metadata=dict(metadata))
 
     def tables() -> Iterator[Any]:
@@ -109,7 +109,7 @@ def write_groups(
 
 def only_rows(body: bytes, kept: Mapping[str, AbstractSet[str]]) -> tuple[bytes, int]:
     """A file of `write_groups` with those rows alone whose texts are kept, or absent; how many rows."""
-    pa, parquet = _parquet()
+    pa, parquet = load_parquet()
     file = parquet.ParquetFile(io.BytesIO(body))
 
     def tables() -> Iterator[Any]:
@@ -126,7 +126,7 @@ def only_rows(body: bytes, kept: Mapping[str, AbstractSet[str]]) -> tuple[bytes,
 
 
 def _write_groups(schema: Any, tables: Iterable[Any]) -> tuple[bytes, int]:  # noqa: ANN401 - pyarrow has no types
-    pa, parquet = _parquet()
+    pa, parquet = load_parquet()
     numbers = [one.name for one in schema if pa.types.is_floating(one.type)]
     others = [one.name for one in schema if one.name not in numbers]
     out = io.BytesIO()
@@ -141,9 +141,15 @@ def _write_groups(schema: Any, tables: Iterable[Any]) -> tuple[bytes, int]:  # n
     return out.getvalue(), n_rows
 
 
-def _parquet() -> tuple[Any, Any]:
+def load_parquet() -> tuple[Any, Any]:
+    """What writes Parquet, loaded whole: who changes accounts afterwards may not reach the files of this Python.
+
+    Raises:
+        Unprocessable: the installation cannot write Parquet.
+    """
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra that an installation may lack, and slow to load
+        import pyarrow.compute  # noqa: PLC0415 - likewise
         from pyarrow import parquet  # noqa: PLC0415 - likewise
     except ImportError as error:
         raise _not_installed("Parquet") from error

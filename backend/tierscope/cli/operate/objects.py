@@ -81,6 +81,7 @@ def publish_history(demo: Demo = False, as_json: AsJson = False) -> None:
     from tierscope.core.clock import utc_now
     from tierscope.core.errors import ConfigurationError
     from tierscope.core.objects.open import history_directory, open_history
+    from tierscope.core.tabular import load_parquet
     from tierscope.usecases.operate.history import PublishHistory
 
     settings = Settings()
@@ -89,6 +90,7 @@ def publish_history(demo: Demo = False, as_json: AsJson = False) -> None:
         raise ConfigurationError(
             "there is no place for published days", next_step="Set TIERSCOPE_HISTORY__STORE; see docs/howto/export.md."
         )
+    load_parquet()
     with open_database(settings, demo=demo) as database:
         _become_owner(history_directory(settings))
         keep = timedelta(days=settings.history.keep_days)

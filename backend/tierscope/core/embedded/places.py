@@ -62,6 +62,11 @@ class Places:
         return self.data / "objects"
 
     @property
+    def history(self) -> Path:
+        """Published days, where settings keep them in the data directory."""
+        return self.data / "history"
+
+    @property
     def agent_state(self) -> Path:
         """Credential, spool and status file of the agent on this host."""
         return self.data / "agent"
@@ -122,7 +127,7 @@ def _prepare(places: Places, account: Account) -> None:
     for directory in (places.logs, places.agent_state):
         _make_dir(directory)
         directory.chmod(0o700)
-    for directory in (places.database, places.objects, places.scheduler):
+    for directory in (places.database, places.objects, places.history, places.scheduler):
         _make_dir(directory, account=account, within_ours=True)
     for directory in (places.database_socket_dir, places.queue_socket.parent):
         _make_dir(directory, account=account, within_ours=True)

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,22 +19,29 @@ class DirectoryStore:
     """Files in a directory that all processes of the service see."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = root.resolve()
 
     def put(self, key: str, body: bytes) -> None:
-        """Write to a name of its own, sync, and rename: what has a key is whole."""
+        """Write to a name of its own, sync, and rename: what has a key is whole.
+
+        Who may enter the directory may read the file, whatever the umask: its mode says who that is.
+        """
         path = self._path(key)
         try:
             made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with _made(made) as file:
+                mode = self._root.stat().st_mode & 0o777
+                os.fchmod(file.fileno(), mode & 0o666)
                 file.write(body)
                 file.flush()
                 os.fsync(file.fileno())
             made.rename(path)
-            for parent in (path.parent, *path.parent.parents):
+            for within in path.relative_to(self._root).parents:
+                parent = self._root / within
+                its = stat.S_IMODE(parent.stat().st_mode)
+                if its & 0o777 != mode:
+                    parent.chmod(its & ~0o777 | mode)
                 _sync(parent)
-                if parent == self._root:
-                    break
         except OSError as error:
             raise _unavailable(error) from error
 
@@ -52,7 +60,7 @@ class DirectoryStore:
             for key in keys:
                 path = self._path(key)
                 path.unlink(missing_ok=True)
-                for parent in path.relative_to(self._root.resolve()).parents[:-1]:
+                for parent in path.relative_to(self._root).parents[:-1]:
                     with suppress(OSError):  # not empty, or gone
                         (self._root / parent).rmdir()
         except OSError as error:
@@ -69,7 +77,7 @@ class DirectoryStore:
 
     def _path(self, key: str) -> Path:
         path = (self._root / key).resolve()
-        if not path.is_relative_to(self._root.resolve()):
+        if not path.is_relative_to(self._root):
             raise ObjectMissing(f"{key[:80]!r} is no key of an object")
         return path
 
