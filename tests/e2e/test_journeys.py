@@ -1,7 +1,11 @@
-"""The ten jobs that people open the dashboard for, each within so many clicks, on the demonstration."""
+"""The jobs that people open the dashboard for, each within so many clicks, on the demonstration.
+
+Clicks and seconds of each are properties of its test in a report (`PYTEST_ARGS=--junitxml=FILE`); only clicks are
+judged: how long a job takes says as much of the machine.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from e2e.conftest import fetch, watch_page
 from e2e.test_demo_pages import service_id
 from factories.waiting import until
 from fixtures.elsewhere import long
+from tierscope.core.clock import utc_now
 
 pytestmark = long
 SCREEN = {"width": 1440, "height": 900}
@@ -41,11 +46,14 @@ class Clicks:
 
 
 @pytest.fixture
-def clicks(visitor: BrowserContext, demo_url: str) -> Iterator[Clicks]:
+def clicks(visitor: BrowserContext, demo_url: str, record_property: Callable[[str, object], None]) -> Iterator[Clicks]:
     """Someone who is not logged in, at a usual screen."""
     with watch_page(visitor) as page:
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
-        yield Clicks(page, demo_url)
+        counted, began = Clicks(page, demo_url), utc_now()
+        yield counted
+        record_property("clicks", counted.count)
+        record_property("seconds", (utc_now() - began).total_seconds())
 
 
 def on_screen(part: Locator) -> bool:
@@ -148,6 +156,62 @@ def test_a_ratio_and_why_take_two_clicks(clicks: Clicks, demo_url: str) -> None:
     expect(page.get_by_test_id("ratio-sentence")).to_be_visible()
     expect(page.get_by_text("Why this ratio")).to_be_visible()
     assert clicks.count <= 2
+
+
+def test_a_ratio_for_other_hardware_takes_four_clicks(clicks: Clicks, demo_url: str) -> None:
+    clicks.start(f"/services/{service_id(demo_url, 'cache-graph')}")
+    page = clicks.page
+    clicks.click(page.get_by_role("tab", name="Advice"))
+    expect(page.get_by_test_id("ratio-sentence")).to_be_visible()
+    clicks.click(page.get_by_role("combobox", name="Slow memory"))
+    clicks.click(page.get_by_role("option", name=re.compile("FPGA")))
+    expect(page).to_have_url(re.compile("device=cxl-fpga"))
+    expect(page.get_by_test_id("slow-memory-source")).to_contain_text(re.compile(r"\d+ ns, \d+.* GB/s · .*, \d{4}"))
+    expect(page.get_by_test_id("ratio-sentence")).to_be_visible()
+    assert clicks.count <= 4
+
+
+def test_which_service_to_move_first_and_what_that_saves_take_two_clicks(clicks: Clicks, demo_url: str) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.click(page.get_by_test_id("fleet-reclaimable").get_by_role("link", name="By service"))
+    rows = page.get_by_role("region", name="Services").get_by_role("row")
+    expect(rows.nth(len(fetch(f"{demo_url}/v1/services?limit=100")["items"]))).to_be_visible()
+    costed = rows.nth(1).locator("a[href^='/tco']")
+    if costed.count():
+        told = costed.inner_text()
+        clicks.click(costed)
+        expect(page).to_have_url(re.compile(r"service=\w+"))
+        expect(page.get_by_test_id("tco-fleet-saving")).to_contain_text("$")
+        assert told.startswith("+$"), "the highest saving comes first"
+    assert clicks.count <= 2
+
+
+def test_why_a_host_is_slow_takes_two_clicks(clicks: Clicks, demo_url: str) -> None:
+    host = fetch(f"{demo_url}/v1/hosts?cause=setting:tiering_off&limit=1")["items"][0]
+    clicks.start("/")
+    page = clicks.page
+    clicks.click(page.get_by_role("button", name=re.compile("Find a service")))
+    page.keyboard.type(host["name"])
+    expect(page.get_by_role("dialog").get_by_text(host["name"], exact=True).first).to_be_visible()
+    page.keyboard.press("Enter")
+    wrong = page.get_by_test_id("findings")
+    expect(wrong.get_by_test_id("suffering-tiering_off")).to_be_visible()
+    expect(wrong).not_to_contain_text("Nothing on this host needs fixing")
+    clicks.click(wrong.get_by_role("link", name="see the advice for its settings").first)
+    expect(page).to_have_url(re.compile("tab=advice"))
+    assert clicks.count <= 2
+
+
+def test_when_memory_runs_out_takes_one_click(clicks: Clicks, demo_url: str) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.go("Capacity")
+    expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\w"))
+    days = [one["days_to_exhaustion"]["median"]["value"] for one in fetch(f"{demo_url}/v1/capacity")["subjects"]]
+    if any(day is not None and day > 0 for day in days):
+        expect(page.get_by_test_id("headline")).to_contain_text(re.compile(r"\d{1,2} \w{3} \d{4}"))
+    assert clicks.count == 1
 
 
 def test_a_bundle_of_changes_takes_three_clicks(clicks: Clicks) -> None:
