@@ -38,7 +38,7 @@ _READ = """() => {
     }
     const head = cell.closest('table').querySelectorAll('thead th')[cell.cellIndex]
     const [, label, unit] = /^(.*?)(?: (\\S+\\/s))?$/.exec(words(head.innerText))
-    return [label, words(`${node.innerText} ${unit ?? ''}`)]
+    return [label, words(`${node.innerText} ${(node.querySelector('[data-nothing]') ? null : unit) ?? ''}`)]
   }
   const all = (selector) => [...document.querySelectorAll(selector)]
   return [

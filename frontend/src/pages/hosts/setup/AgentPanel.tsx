@@ -75,8 +75,8 @@ export function AgentPanel({ hostId, host }: { hostId: string; host: HostDetail 
         <EmptyState title="No self-report from the agent" next="It reports every minute; check its log on the host." />
       ) : (
         <StatStrip label="Agent resource use" columns={4}>
-          <Stat label="CPU of one core" name="Agent CPU share of one core" figure={agent?.cpu_ratio} />
-          <Stat label="Memory" name="Agent memory" figure={agent?.rss_bytes} />
+          <Stat label="Agent CPU" name="Agent CPU share of one core" figure={agent?.cpu_ratio} />
+          <Stat label="Agent memory" name="Agent memory" figure={agent?.rss_bytes} />
           <Stat label="Spool" name="Agent spool on disk" figure={agent?.spool_bytes} />
           <Stat label="Dropped batches" name="Batches dropped" figure={agent?.dropped_batches} />
           <Stat
