@@ -9,7 +9,8 @@ import { EmptyState } from '../../ui/states/EmptyState'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import classes from './FleetPage.module.css'
 
-const mostCauses = 4
+/** As many as leave room for both maps on the first screen. */
+const mostCauses = 3
 
 function namesOf({ hosts, n_hosts: count }: FleetOverview['causes'][number]): string {
   const names = hosts.slice(0, 3).map(({ name }) => name)
