@@ -47,6 +47,7 @@ CASES = (
     Case("ping-pong", "F4", Load("too-large", 1.4, (Act(1.1, 0, 60),)), _site(2, 1)),
     Case("tiering-off", "F1", Load("rests", 1.4, (Act(0.3, 0, 60),)), _site(0, 0)),
     Case("promotion-off", "F1", Load("rests", 1.4, (Act(0.3, 0, 60),)), _site(0, 1)),
+    Case("limit-zero", "F4", Load("rests", 1.4, (Act(0.3, 0, 60),)), _site(2, 1, **{settings.RATE_LIMIT: "0"})),
     Case("demotion-off", "F2", Load("rests", 1.4, (Act(0.3, 0, 60),)), _site(2, 0)),
 )
 """Without demotion kswapd gives up, and what runs later in that boot finds it so: that comes last."""
