@@ -1,4 +1,4 @@
-"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, docs, compiled wheels.
+"""Puts into the wheel what the package needs beside its Python code: migrations, dashboard, docs, other wheels.
 
 Where the dashboard is not built the wheel is made without it, and the product says at run time what to do.
 """
@@ -13,19 +13,19 @@ _PARTS = {
     "frontend/dist": "tierscope/_frontend",
     "docs/_site": "tierscope/_docs",
 }
-_COMPILED = ("tierscope-agent", "tierscope-fleet", "tierscope-simcore")
-"""Wheels of the same release. A source tree compiles both itself, so that only wheels depend on them."""
+_RELEASED_TOGETHER = ("tierscope-agent", "tierscope-client", "tierscope-fleet", "tierscope-simcore")
+"""Wheels of the same release. A source tree has or compiles them itself, so that only wheels depend on them."""
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
     """Adds the parts to wheels; an editable installation finds them in the source tree."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the parts that exist, and the compiled wheels."""
+        """Name the parts that exist, and the other wheels."""
         if self.target_name != "wheel" or version == "editable":
             return
         root = Path(self.root)
         for source, target in _PARTS.items():
             if (root / source).is_dir():
                 build_data["force_include"][source] = target
-        build_data["dependencies"] += [f"{name}=={self.metadata.version}" for name in _COMPILED]
+        build_data["dependencies"] += [f"{name}=={self.metadata.version}" for name in _RELEASED_TOGETHER]

@@ -19,7 +19,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "openapi.json"
-TARGET = HERE.parent / "backend" / "client" / "tierscope_client" / "_generated"
+TARGET = HERE.parent / "backend" / "tierscope_client" / "_generated"
 JSON = "application/json"
 LINE = 120
 SUCCESS = ("200", "201", "202", "204")

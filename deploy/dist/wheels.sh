@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the wheels: tierscope with dashboard and migrations, and its compiled parts for this machine.
+# Makes the wheels: tierscope with dashboard and migrations, its client, and its compiled parts for this machine.
 # Compiled ones are linked by zig against glibc 2.17, so that they run on every distribution since 2014.
 # wheels.sh [CRATE...]: the crates to compile beside, all without a word.
 set -euo pipefail
@@ -22,7 +22,9 @@ for crate in "$@"; do
         --interpreter "$PYO3_PYTHON" --out "$wheels"
 done
 
-"$TOOLS/bin/python" -m hatchling build --target wheel --directory "$wheels" >/dev/null
+for project in . backend/tierscope_client; do
+    (cd "$project" && "$TOOLS/bin/python" -m hatchling build --target wheel --directory "$wheels" >/dev/null)
+done
 for wheel in "$wheels"/*.whl; do
     echo "${wheel#"$PWD/"} $(stat --format %s "$wheel")"
 done

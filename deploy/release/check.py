@@ -40,14 +40,14 @@ def versions(root: Path) -> dict[str, str]:
     """Return the version that each place names."""
     found = re.search(r'__version__ = "(.+)"', (root / "backend/tierscope/__init__.py").read_text(encoding="utf-8"))
     cargo = tomllib.loads((root / "collector-agent/Cargo.toml").read_text(encoding="utf-8"))
-    client = tomllib.loads((root / "backend/client/pyproject.toml").read_text(encoding="utf-8"))
+    client = tomllib.loads((root / "backend/tierscope_client/pyproject.toml").read_text(encoding="utf-8"))
     api = json.loads((root / "contract/openapi.json").read_text(encoding="utf-8"))
     web = json.loads((root / "frontend/package.json").read_text(encoding="utf-8"))
     chart = yaml.safe_load((root / "deploy/helm/tierscope/Chart.yaml").read_text(encoding="utf-8"))
     return {
         "backend/tierscope/__init__.py": found[1] if found else "",
         "collector-agent/Cargo.toml": cargo["workspace"]["package"]["version"],
-        "backend/client/pyproject.toml": client["project"]["version"],
+        "backend/tierscope_client/pyproject.toml": client["project"]["version"],
         "contract/openapi.json": api["info"]["version"],
         "frontend/package.json": web["version"],
         "deploy/helm/tierscope/Chart.yaml": chart["version"],

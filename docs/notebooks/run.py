@@ -1,6 +1,6 @@
 """Runs a notebook of this folder and writes its outputs into it, or into another file.
 
-    pip install --require-hashes -r docs/notebooks/requirements.lock && pip install --no-deps backend/client
+    pip install --require-hashes -r docs/notebooks/requirements.lock && pip install --no-deps backend/tierscope_client
     TIERSCOPE_URL=http://127.0.0.1:8480 python docs/notebooks/run.py docs/notebooks/first-service-to-move.ipynb
 
 It fails where a cell does, with that cell and its error.

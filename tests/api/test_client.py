@@ -24,7 +24,7 @@ from tierscope_client.transport import Transport
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
-PACKAGE = ROOT / "backend" / "client" / "tierscope_client"
+PACKAGE = ROOT / "backend" / "tierscope_client"
 METHODS = {
     name: found
     for name, found in inspect.getmembers(Client, inspect.isfunction)

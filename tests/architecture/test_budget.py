@@ -37,7 +37,7 @@ def test_a_district_over_its_budget_or_without_one_is_named() -> None:
         ("backend/tierscope/core/embedded/process.py", "core"),
         ("backend/simcore/engine/src/run.rs", "simcore-engine"),
         ("backend/simcore/src/lib.rs", "simcore"),
-        ("backend/client/tierscope_client/tables.py", "client"),
+        ("backend/tierscope_client/tables.py", "tierscope_client"),
         ("collector-agent/crates/heat/src/dump.rs", "heat"),
         ("frontend/src/pages/hosts/HostsTable.tsx", "pages"),
         ("lab/bench/fold.py", "bench"),

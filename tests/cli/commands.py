@@ -74,6 +74,7 @@ class Tierscope:
             "TIERSCOPE_DATA_DIR": str(self.data_dir),
             "TIERSCOPE_CONFIG": "/nonexistent",
             "TIERSCOPE_ANONYMOUS_READS": "true",
+            "XDG_CONFIG_HOME": str(self.data_dir),
             **self.settings,
         }
 

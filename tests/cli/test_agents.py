@@ -1,27 +1,23 @@
-"""The kill switch and imports from the command line, on a database of the test's own."""
+"""The kill switch of a service elsewhere, and imports from the command line."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from factories.installations import Enrolled, enrol
+from factories.installations import enrol
 from tierscope.cli.main import app
 from tierscope.core.database import Database
 from tierscope.usecases.fleet.agent_plans import AgentPlans
 
-pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 @pytest.fixture
-def host(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Enrolled]:
+def importing(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
     monkeypatch.setenv("TIERSCOPE_DATA_DIR", str(tmp_path))
-    with closing(Database(database_url)) as database:
-        yield enrol(database)
 
 
 def run(*words: str) -> Result:
@@ -29,26 +25,27 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
-def test_one_agent_is_paused_and_goes_on(host: Enrolled, database_url: str) -> None:
+@native
+def test_one_agent_is_paused_and_goes_on(asked: Database) -> None:
+    host = enrol(asked)
     paused = run("agents", "pause", "--host", host.id, "--heat-only", "--json")
     assert paused.exit_code == 0, paused.output
     answer = json.loads(paused.stdout)
     assert answer["changed"] == 1
     assert [(row["host_id"], row["scope"]) for row in answer["pauses"]] == [(host.id, "heat")]
-    with closing(Database(database_url)) as database:
-        config = AgentPlans(database).config(host.identity)
-        assert (config.paused, config.heat_enabled) == (False, False)
+    config = AgentPlans(asked).config(host.identity)
+    assert (config.paused, config.heat_enabled) == (False, False)
     assert json.loads(run("agents", "pauses", "--json").stdout) == answer["pauses"]
     assert "No agent is paused." in run("agents", "resume", "--host", host.id).stdout
 
 
-@pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("words", [(), ("--host", "h1", "--all")])
 def test_the_switch_wants_one_host_or_all(words: tuple[str, ...]) -> None:
     assert run("agents", "pause", *words).exit_code == 2
 
 
-@pytest.mark.usefixtures("host")
+@native
+@pytest.mark.usefixtures("importing")
 @pytest.mark.parametrize("kind", ["page-trace", "damo", "perf-script", "perf-data"])
 def test_recordings_of_a_service_go_through_the_agents_replay(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,6 @@
 """Tables as files: no cell is run as a formula, absent is empty, and a missing library is named."""
 
 import io
-import os
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -74,10 +73,8 @@ def test_what_writes_no_file_loads_no_library_of_tables(module: str, others: tup
     """
     slow = {"pandas", "polars", "pyarrow", *others}
     asked = f"import sys, {module}; print(*{slow!r} & set(sys.modules))"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "backend" / "client")}
     done = subprocess.run(
         [sys.executable, "-c", asked],
-        env=environment,
         capture_output=True,
         text=True,
         check=True,

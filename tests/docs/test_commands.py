@@ -144,10 +144,11 @@ def environment_of(service: Service, folder: Path, programs: Path) -> dict[str, 
         "TIERSCOPE_DATABASE_URL": service.database_url,
         "TIERSCOPE_DATA_DIR": str(folder / "data"),
         "TIERSCOPE_CONFIG": "/nonexistent",
+        "TIERSCOPE_URL": service.url,
+        "TIERSCOPE_TOKEN": service.made.token,
         "URL": service.url,
         "TOKEN": service.made.token,
         "AUTH": f"Authorization: Bearer {service.made.token}",
-        "PYTHONPATH": str(ROOT / "backend" / "client"),
     }
 
 
@@ -176,7 +177,8 @@ def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT_SECONDS)
     python = folder / "bin" / "python"
     install_there(python, "--only-binary=:all:", "--require-hashes", "-r", NOTEBOOKS / "requirements.lock")
-    copied = shutil.copytree(ROOT / "backend" / "client", folder.parent / "client")  # a build writes beside its source
+    # A build writes beside its source.
+    copied = shutil.copytree(ROOT / "backend" / "tierscope_client", folder.parent / "client")
     install_there(python, "--no-deps", copied)
     return python
 

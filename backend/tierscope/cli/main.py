@@ -12,7 +12,7 @@ from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 import tierscope
-from tierscope.cli.access import teams, users
+from tierscope.cli.access import login, teams, users
 from tierscope.cli.access import tokens as token
 from tierscope.cli.alerts import rules
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, say
@@ -45,6 +45,7 @@ COMPLETE = "_TIERSCOPE_COMPLETE"
 """Set by a shell that asks for completions."""
 PANELS: Mapping[str, tuple[ModuleType | tuple[str, typer.Typer], ...]] = {
     "Start an instance on this machine": (up, down, status, doctor),
+    "Choose the service to ask": (login,),
     "Look at the fleet": (fairness, network, ("hosts", hosts.app), ("agents", agents.app), event),
     "Get advice": (assess, recommend, knobs, swap_tier, ("experiments", experiments.app)),
     "Plan and calculate": (capacity, capacity_plan, tco, simulate, swap_device, threads),

@@ -1,23 +1,17 @@
 """The one-time admin link of the first start, and the address that links begin with."""
 
-from tierscope.cli.base.instance import find_instance
-from tierscope.core.embedded.state import load
+from tierscope.cli.base.instance import listening_address
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 
 HOW_TO_GET_A_LINK = "nobody has access yet; `tierscope token link` prints a link that logs an administrator in, once"
-_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 def dashboard_address(settings: Settings, *, demo: bool = False) -> str:
     """Return where the dashboard is reached: as configured, else the running instance's, else where it would listen."""
     if settings.public_url is not None and not demo:
         return settings.public_url.rstrip("/")
-    state = load(find_instance(settings, demo=demo).places.state_file)
-    if state is not None and state.url:
-        return state.url
-    host = "localhost" if settings.host in _ANYWHERE else settings.host
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    return listening_address(settings, demo=demo)
 
 
 def first_link(database_url: str, address: str, *, private: bool) -> list[str]:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from tierscope.cli.base.database import actor, open_database
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, print_json
-from tierscope.core.settings import Settings
+from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
     from tierscope.domain.alerts.problems import RuleProblem
     from tierscope.domain.alerts.rule_tests import Failure
     from tierscope.domain.alerts.rules import Rule
-    from tierscope.usecases.alerts.rules import Rules
 
 app = typer.Typer(help="Alert rules as files: test, check, export, import.", no_args_is_help=True)
 
 RuleFile = Annotated[Path, typer.Argument(help="A YAML file (docs/howto/alerts.md).")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 Form = Literal["yaml", "prometheus"]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command("test")
@@ -88,38 +82,34 @@ def export_rules(
     demo: Demo = False,
 ) -> None:
     """Print the rules of the service as a file."""
-    from tierscope.domain.alerts.files import write_rules
-    from tierscope.domain.alerts.prometheus import export_rules as to_prometheus
-    from tierscope.usecases.alerts.rules import shipped_rules
-
     if shipped:
+        from tierscope.domain.alerts.files import write_rules
+        from tierscope.domain.alerts.prometheus import export_rules as to_prometheus
+        from tierscope.usecases.alerts.rules import shipped_rules
+
         rules = shipped_rules()
         typer.echo(write_rules(rules) if form == "yaml" else to_prometheus(rules), nl=False)
         return
-    with _stored(demo=demo) as use:
-        typer.echo(use.export_yaml() if form == "yaml" else use.export_prometheus(), nl=False)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        typer.echo(client.export_rules(format=form), nl=False)
 
 
 @app.command("import")
 def import_rules(file: RuleFile, demo: Demo = False, as_json: AsJson = False) -> None:
     """Add the rules of a file to the service, and change those of the same name; all or none."""
+    from tierscope.cli.base.service import open_service
+
     text = _read(file)
-    with _stored(demo=demo) as use:
-        done = use.import_file(text, actor=actor())
+    with open_service(demo=demo) as client:
+        done = client.import_rules({"yaml": text})
     if as_json:
-        print_json(asdict(done))
+        print_json(done)
         return
-    for what in ("added", "changed", "unchanged"):
-        for name in getattr(done, what):
+    for what, names in (("added", done["added"]), ("changed", done["changed"]), ("unchanged", done["unchanged"])):
+        for name in names:
             typer.echo(f"{what:9}  {name}")
-
-
-@contextmanager
-def _stored(*, demo: bool) -> Iterator[Rules]:
-    from tierscope.usecases.alerts.rules import Rules
-
-    with open_database(Settings(), demo=demo) as database:
-        yield Rules(database)
 
 
 def _rules_of(document: dict[str, Any], file: Path) -> list[Rule]:

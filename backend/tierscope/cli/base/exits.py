@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -30,6 +30,19 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
     json.dump(document, sys.stdout, indent=2, default=str)
     sys.stdout.write("\n")
     sys.stdout.flush()
+
+
+def print_answer(answer: Any, describe: Callable[[Any], str], *, as_json: bool) -> None:  # noqa: ANN401 - as above
+    """Print an answer as JSON, or as `describe` puts it for people."""
+    if as_json:
+        print_json(answer)
+    else:
+        typer.echo(describe(answer))
+
+
+def print_rows(rows: Sequence[Any], line: Callable[[Any], str], *, none: str) -> None:
+    """Print a line for each row, or that there is none."""
+    typer.echo("\n".join(map(line, rows)) if rows else none)
 
 
 def fail(cause: str, *, next_step: str, status: int = FAILED) -> NoReturn:

@@ -7,7 +7,10 @@ from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.errors import EmbeddedError
 from tierscope.core.embedded.places import Places, find_places
 from tierscope.core.embedded.private_files import write_private
+from tierscope.core.embedded.state import load
 from tierscope.core.settings import Settings
+
+_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,12 @@ class Instance:
 def find_instance(settings: Settings, *, demo: bool = False) -> Instance:
     """Return the live or the demo instance of the settings' data directory, whether it runs or not."""
     return Instance(places=find_places(settings.data_dir, demo=demo), demo=demo)
+
+
+def listening_address(settings: Settings, *, demo: bool = False) -> str:
+    """Return where the service of this machine answers: the running instance, else where one would listen."""
+    state = load(find_instance(settings, demo=demo).places.state_file)
+    if state is not None and state.url:
+        return state.url
+    host = "localhost" if settings.host in _ANYWHERE else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, print_json, print_rows
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
-from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.usecases.notifications.silences import LabelMatcher, Silence, Silences
+    from tierscope_client import models
 
 app = typer.Typer(help="Hold back notifications of alerts for a time.", no_args_is_help=True)
 
 Status = Literal["pending", "active", "expired"]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, as the API gives it.")]
 _MATCHER = re.compile(r"([^=!~]+)(=~|!~|!=|=)(.*)", re.DOTALL)
 
 
@@ -34,14 +30,13 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Silence alerts that meet all matchers, from now on."""
-    from tierscope.cli.base.database import actor
-    from tierscope.usecases.notifications.silences import SilenceRequest
+    from tierscope.cli.base.service import open_service
 
-    new = SilenceRequest(
-        matchers=tuple(_parse(text) for text in matchers), ends_at=utc_now() + timedelta(hours=hours), comment=comment
-    )
-    with _silences(demo=demo) as silences:
-        _print(silences.create(new, actor=actor()), as_json=as_json)
+    parsed = [_parse(text) for text in matchers]
+    ends_at = (utc_now() + timedelta(hours=hours)).isoformat()
+    with open_service(demo=demo) as client:
+        made = client.create_silence({"matchers": parsed, "ends_at": ends_at, "comment": comment})
+    print_answer(made, _line, as_json=as_json)
 
 
 @app.command("list")
@@ -52,15 +47,14 @@ def list_silences(
     as_json: AsJson = False,
 ) -> None:
     """List silences, newest first."""
-    with _silences(demo=demo) as silences:
-        page = silences.list(status=status, limit=limit, cursor=None)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        page = client.list_silences(status=status, limit=limit)
     if as_json:
-        print_json(_document(page))
-        return
-    if not page.items:
-        typer.echo("There are no silences.")
-    for silence in page.items:
-        typer.echo(_line(silence))
+        print_json(page)
+    else:
+        print_rows(page["items"], _line, none="There are no silences.")
 
 
 @app.command()
@@ -68,46 +62,23 @@ def expire(
     silence: Annotated[str, typer.Argument(help="Silence id.")], demo: Demo = False, as_json: AsJson = False
 ) -> None:
     """End a silence now: what still fires is told."""
-    from tierscope.cli.base.database import actor
+    from tierscope.cli.base.service import open_service
 
-    with _silences(demo=demo) as silences:
-        _print(silences.expire(silence, actor=actor()), as_json=as_json)
-
-
-@contextmanager
-def _silences(*, demo: bool) -> Iterator[Silences]:
-    from tierscope.cli.base.database import open_database
-    from tierscope.usecases.notifications.silences import Silences
-
-    with open_database(Settings(), demo=demo) as database:
-        yield Silences(database)
+    with open_service(demo=demo) as client:
+        print_answer(client.expire_silence(silence), _line, as_json=as_json)
 
 
-def _parse(text: str) -> LabelMatcher:
-    from tierscope.usecases.notifications.silences import LabelMatcher
-
+def _parse(text: str) -> models.LabelMatcher:
     found = _MATCHER.fullmatch(text)
     if found is None:
         fail(f"'{text}' is no matcher", next_step="write for example service=cache or host=~rack7-.*", status=BAD_USAGE)
-    return LabelMatcher(name=found[1], op=found[2], value=found[3])  # type: ignore[arg-type]  # the expression names them
+    return {"name": found[1], "op": found[2], "value": found[3]}  # type: ignore[typeddict-item]  # the expression names them
 
 
-def _print(silence: Silence, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_document(silence))
-    else:
-        typer.echo(_line(silence))
-
-
-def _line(silence: Silence) -> str:
-    matchers = ", ".join(f"{matcher.name}{matcher.op}{matcher.value}" for matcher in silence.matchers)
-    if silence.problem is not None:
-        matchers = f"cannot be read, holds back nothing: {silence.problem}"
-    comment = f"  {silence.comment}" if silence.comment else ""
-    return f"{silence.id:18}  {silence.status:8}  until {silence.ends_at:%Y-%m-%d %H:%M:%S %Z}  {matchers}{comment}"
-
-
-def _document(view: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(type(view)).dump_python(view, mode="json")
+def _line(silence: models.Silence) -> str:
+    matchers = ", ".join(f"{matcher['name']}{matcher['op']}{matcher['value']}" for matcher in silence["matchers"])
+    if silence.get("problem") is not None:
+        matchers = f"cannot be read, holds back nothing: {silence['problem']}"
+    comment = f"  {silence['comment']}" if silence["comment"] else ""
+    until = datetime.fromisoformat(silence["ends_at"])
+    return f"{silence['id']:18}  {silence['status']:8}  until {until:%Y-%m-%d %H:%M:%S %Z}  {matchers}{comment}"

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import print_json
-from tierscope.core.settings import Settings
+from tierscope.cli.base.exits import print_json, print_rows
+from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
-    from tierscope.storage.operate.purges import PurgeKind
-    from tierscope.usecases.operate.purges import Purge
+    from tierscope_client import models
 
 app = typer.Typer(help="Remove all data of a host or a service. There is no way back.", no_args_is_help=True)
 
 Confirm = Annotated[str, typer.Option(help="Its name, to be sure.")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command()
@@ -28,7 +25,10 @@ def host(
     as_json: AsJson = False,
 ) -> None:
     """End a host's credential at once and ask the workers to remove its data."""
-    _start("host", host_id, confirm, demo=demo, as_json=as_json)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        _show(client.purge_host(host_id, {"confirm": confirm}), as_json=as_json)
 
 
 @app.command()
@@ -39,46 +39,33 @@ def service(
     as_json: AsJson = False,
 ) -> None:
     """Ask the workers to remove a service's data; `--confirm` is `namespace/name`."""
-    _start("service", service_id, confirm, demo=demo, as_json=as_json)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        _show(client.purge_service(service_id, {"confirm": confirm}), as_json=as_json)
 
 
 @app.command("list")
 def list_purges(demo: Demo = False, as_json: AsJson = False) -> None:
     """List the newest jobs with what they removed."""
-    from tierscope.cli.base.database import open_database
-    from tierscope.usecases.operate.purges import Purges
+    from tierscope.cli.base.service import open_service
 
-    with open_database(Settings(), demo=demo) as database:
-        page = Purges(database).list(limit=20, cursor=None)
+    with open_service(demo=demo) as client:
+        page = client.list_purges(limit=20)
     if as_json:
-        print_json(_document(page))
-        return
-    if not page.items:
-        typer.echo("Nothing was purged.")
-    for job in page.items:
-        _show(job)
-
-
-def _start(kind: PurgeKind, public_id: str, confirm: str, *, demo: bool, as_json: bool) -> None:
-    from tierscope.cli.base.database import actor, open_database
-    from tierscope.usecases.operate.purges import Purges
-
-    with open_database(Settings(), demo=demo) as database:
-        job = Purges(database).start(kind, public_id, confirm=confirm, actor=actor())
-    if as_json:
-        print_json(_document(job))
+        print_json(page)
     else:
-        _show(job)
-        typer.echo("A worker does the rest; look at it with `tierscope purge list`.")
+        print_rows(page["items"], _line, none="Nothing was purged.")
 
 
-def _show(job: Purge) -> None:
-    rows = sum(line.rows for line in job.report)
-    state = job.status if job.error is None else f"{job.status}, last try: {job.error}"
-    typer.echo(f"{job.id}  {job.kind} {job.subject.name}  {job.progress_ratio:.0%}  {rows} rows  {state}")
+def _show(job: models.Purge, *, as_json: bool) -> None:
+    if as_json:
+        print_json(job)
+    else:
+        typer.echo(f"{_line(job)}\nA worker does the rest; look at it with `tierscope purge list`.")
 
 
-def _document(view: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(type(view)).dump_python(view, mode="json")
+def _line(job: models.Purge) -> str:
+    rows = sum(line["rows"] for line in job["report"])
+    state = job["status"] if job["error"] is None else f"{job['status']}, last try: {job['error']}"
+    return f"{job['id']}  {job['kind']} {job['subject']['name']}  {job['progress_ratio']:.0%}  {rows} rows  {state}"

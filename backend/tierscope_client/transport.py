@@ -36,6 +36,7 @@ class Transport:
         address: str,
         *,
         token: str | None = None,
+        auth: httpx.Auth | Callable[[httpx.Request], httpx.Request] | None = None,
         timeout_seconds: float = 30.0,
         retries: int = 4,
         longest_wait_seconds: float = 60.0,
@@ -47,6 +48,7 @@ class Transport:
         Args:
             address: of the service, such as `https://tierscope.example`.
             token: an API token; None reads what needs no login.
+            auth: what asks for a token when one is needed, in place of `token`.
             timeout_seconds: for each request.
             retries: how often a request is sent again when the service answers 429 or 503.
             longest_wait_seconds: a longer Retry-After is not waited for: the refusal is raised.
@@ -56,7 +58,7 @@ class Transport:
         headers = {"Accept": "application/json, application/problem+json;q=0.9, */*;q=0.1"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        self._http = httpx.Client(base_url=address, headers=headers, timeout=timeout_seconds, verify=verify)
+        self._http = httpx.Client(base_url=address, headers=headers, auth=auth, timeout=timeout_seconds, verify=verify)
         self._retries = retries
         self._longest_wait_seconds = longest_wait_seconds
         self._sleep = sleep
@@ -132,7 +134,7 @@ class Transport:
             try:
                 response = self._http.send(request)
             except httpx.TransportError as error:
-                raise UnreachableError(f"{method} {request.url}: {error or type(error).__name__}") from error
+                raise UnreachableError(f"{method} {request.url}: {str(error) or type(error).__name__}") from error
             if response.status_code < FAILED:
                 return response
             wait = _wait_seconds(response)
