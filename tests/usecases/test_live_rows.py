@@ -385,8 +385,12 @@ def test_a_subject_that_cannot_be_worked_holds_its_chunk_alone(
         (told,) = [check for check in checks if check.name == "live rows"]
         hours = f"counters_live {start:%Y-%m-%d} 00:00 to 06:00 waits for 6 buckets of counters_pack, host {host.id}"
         assert (told.result, told.detail.split("; ")[0]) == ("warning", hours)
-        status = StatusReads(ReadContext(database, utc_now, Settings(data_dir=tmp_path))).status()
-        (worker,) = [part for part in status.components if part.name == "worker"]
+        reads = StatusReads(ReadContext(database, utc_now, Settings(data_dir=tmp_path)))
+        (worker,) = [part for part in reads.status().components if part.name == "worker"]
+        assert worker.status == "healthy", "it was asked for just now"
+        with database.write() as transaction:
+            transaction.execute(text("UPDATE marks SET created_at = created_at - interval '7 hours'"))
+        (worker,) = [part for part in reads.status().components if part.name == "worker"]
         assert worker.status == "degraded"
         assert hours in worker.detail
         assert len(live_times(database)) == 80

@@ -22,6 +22,7 @@ from tierscope.core.embedded.state import ComponentState, InstanceState
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.core.settings import Objects
 from tierscope.domain._generated.catalogue import METRICS
+from tierscope.storage.base.dirty_buckets import append_all
 from tierscope.storage.ledger.rows import read_newest
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.counters.reads import CounterAnswer, CounterReads
@@ -414,6 +415,37 @@ def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
     states = {component.name: component.status for component in status.components}
     assert (states["database"], states["api"], states["agent"]) == ("healthy", "healthy", "healthy")
     assert [metric.name for metric in StatusReads(context).catalogue().items] == [metric.name for metric in METRICS]
+
+
+def test_work_that_came_at_once_is_told_as_one_progress(context: ReadContext) -> None:
+    now = [utc_now()]
+    reads = StatusReads(replace(context, clock=lambda: now[0]))
+    assert reads.status().catching_up is None
+    feed(context)
+    before = reads.status().marks_pending
+    with context.database.write() as transaction:
+        wanted = [(1, now[0] - timedelta(hours=hour)) for hour in range(3, 1000 - before + 3)]
+        append_all(transaction, "counters_pack", wanted)
+    told = reads.status().catching_up
+    assert told is not None
+    assert (round(told.span_seconds / 3600), told.done_ratio, told.seconds_left) == (1002 - before, 0.0, None)
+    with context.database.write() as transaction:
+        transaction.execute(text("DELETE FROM marks WHERE id IN (SELECT id FROM marks ORDER BY id DESC LIMIT 400)"))
+    now[0] += timedelta(minutes=1)
+    status = reads.status()
+    told = status.catching_up
+    assert told is not None
+    assert (told.done_ratio, told.seconds_left) == (pytest.approx(0.4, abs=0.01), pytest.approx(90, abs=1))
+    now[0] += timedelta(minutes=10)
+    status = reads.status()
+    assert status.queue_lag_seconds is not None
+    assert status.queue_lag_seconds >= 600
+    assert next(part.status for part in status.components if part.name == "worker") == "healthy"
+    now[0] += timedelta(minutes=16)
+    status = reads.status()
+    assert status.catching_up is not None
+    assert status.catching_up.seconds_left is None, "nothing was done meanwhile"
+    assert next(part.status for part in status.components if part.name == "worker") == "degraded"
 
 
 def test_a_part_that_is_starting_is_not_healthy_yet(context: ReadContext) -> None:

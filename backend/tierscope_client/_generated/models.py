@@ -635,6 +635,16 @@ class Catalogue(TypedDict):
     items: list[Metric]
 
 
+class CatchingUp(TypedDict):
+    """Work that came at once: of how long ago it is, and which share of it is done. `seconds_left` is what the rest
+    takes at the pace of the last minutes; None until a pace is known, and where there is none.
+    """
+
+    done_ratio: float
+    seconds_left: float | None
+    span_seconds: float
+
+
 class Change(TypedDict):
     """A service's metric changed its level; `at` in Unix seconds."""
 
@@ -1995,6 +2005,7 @@ class InstallationStatus(TypedDict):
     """
 
     anonymous_reads: bool
+    catching_up: CatchingUp | None
     components: list[ComponentStatus]
     marks_pending: int
     public_url: str | None

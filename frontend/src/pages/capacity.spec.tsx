@@ -27,6 +27,14 @@ describe('the capacity page', () => {
     expect(evidence.getByText(/Deploy v2/)).toBeTruthy()
   })
 
+  it('says in place of columns of nothing that no day is over', async () => {
+    const view = recorded('/v1/capacity')
+    const subjects = view.subjects.map((row) => ({ ...row, resident_bytes: { ...row.resident_bytes, window: null } }))
+    openApp('/capacity', (url) => (url.pathname === '/v1/capacity' ? Response.json({ ...view, subjects }) : undefined))
+    expect(await screen.findByText('No full day worked up yet')).toBeTruthy()
+    expect(screen.queryByText('not collected')).toBeNull()
+  })
+
   it('names the origin of each row where they differ', async () => {
     openApp('/capacity')
     const same = within(await screen.findByRole('region', { name: 'Capacity' }))

@@ -41,6 +41,21 @@ describe('a lost connection', () => {
   })
 })
 
+describe('much work that came at once', () => {
+  it.each([
+    [{ span_seconds: 22 * 86_400, done_ratio: 0.384, seconds_left: 562 }, 'Catching up on 22 days: 38 %, about 9 min.'],
+    [{ span_seconds: 10_800, done_ratio: 0, seconds_left: null }, 'Catching up on 3 h: 0 %.'],
+    [{ span_seconds: 10_800, done_ratio: 0.999, seconds_left: 20 }, 'Catching up on 3 h: 99 %, less than a minute.'],
+  ])('is told over every page in one sentence', async (progress, words) => {
+    openApp('/hosts', (url) =>
+      url.pathname === '/v1/status' ? Response.json({ ...recorded('/v1/status'), catching_up: progress }) : undefined,
+    )
+    expect((await screen.findByTestId('progress-banner')).textContent).toBe(
+      `${words} Figures are of what is worked up so far.`,
+    )
+  })
+})
+
 describe('a database node that is away', () => {
   it('is told over the page, with its name and since when', async () => {
     const nodes = {

@@ -31,10 +31,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is waiting. `oldest_at` is since when the longest waiting mark has been due."""
+    """What is waiting: since when the longest waiting mark has been due, and the oldest bucket."""
 
     pending: int
     oldest_at: datetime | None
+    first_bucket: datetime | None
 
 
 def due_subjects(session: ReadSession, kind: str, *, before: datetime, limit: int) -> list[tuple[int, int]]:
@@ -228,7 +229,8 @@ def backlog(
     host's rows, that of hosts that enrolled after a moment alone, where one is given.
     """
     statement = text(
-        "SELECT count(*), min(greatest(m.created_at, m.bucket + (CAST(:now AS timestamptz) - d.moment))) FROM marks m"
+        "SELECT count(*), min(greatest(m.created_at, m.bucket + (CAST(:now AS timestamptz) - d.moment))), min(m.bucket)"
+        " FROM marks m"
         " JOIN unnest(CAST(:kinds AS text[]), CAST(:moments AS timestamptz[])) AS d (kind, moment)"
         " ON d.kind = m.kind AND m.bucket < d.moment"
         " LEFT JOIN hosts h ON m.kind = ANY(:of_hosts) AND h.id = m.subject_id"
@@ -236,5 +238,5 @@ def backlog(
     )
     kept = OF_ONE_HOST if enrolled_after is not None else []
     values = {"now": now, "kinds": list(due), "moments": list(due.values()), "of_hosts": kept, "after": enrolled_after}
-    count, oldest = session.execute(statement, values).one()
-    return Backlog(int(count), oldest)
+    count, oldest, first = session.execute(statement, values).one()
+    return Backlog(int(count), oldest, first)

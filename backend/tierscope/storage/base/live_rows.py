@@ -72,6 +72,8 @@ class WaitingChunk:
     subjects: int
     host: str | None
     """The public id of one of the hosts."""
+    asked_at: datetime
+    """Since when the oldest of the marks waits."""
 
 
 def live_from(session: ReadSession, table: LiveTable) -> datetime | None:
@@ -150,6 +152,7 @@ def _waiting(session: ReadSession, chunks: Sequence[tuple[str, Span]]) -> list[W
         return []
     statement = text(
         "SELECT w.place, count(*) AS marks, count(DISTINCT (m.subject_id, m.service_id)) AS subjects,"
+        " min(m.created_at) AS asked_at,"
         " (SELECT public_id FROM hosts WHERE id = min(m.subject_id)) AS host"
         " FROM unnest(CAST(:kinds AS text[]), CAST(:firsts AS timestamptz[]), CAST(:ends AS timestamptz[]))"
         " WITH ORDINALITY AS w (kind, first, ended, place)"
@@ -166,7 +169,8 @@ def _waiting(session: ReadSession, chunks: Sequence[tuple[str, Span]]) -> list[W
     for row in session.execute(statement, values):
         table, span, job = asked[row.place - 1]
         start, end = span
-        found.append(WaitingChunk(table, start, end, job.kind, int(row.marks), int(row.subjects), row.host))
+        counts = int(row.marks), int(row.subjects)
+        found.append(WaitingChunk(table, start, end, job.kind, *counts, row.host, row.asked_at))
     return found
 
 

@@ -20,6 +20,8 @@ HELD_BY_OTHERS = timedelta(minutes=1)
 class Installation:
     """One look at the installation. `oldest_mark_at` is since when the longest waiting work has been due.
 
+    `first_bucket` is the oldest that work waits for, `marks_made` how many pieces of work there ever were.
+
     `has_objects`: rows refer to bodies in an object store. `moved_at` and `move_failed_at` are of the task that moves
     bodies there; None where it never ran, or never failed.
     """
@@ -31,6 +33,9 @@ class Installation:
     last_live_seen_at: datetime | None
     marks_pending: int
     oldest_mark_at: datetime | None
+    first_bucket: datetime | None
+    marks_made: int
+    first_host_at: datetime | None
     has_objects: bool
     moved_at: datetime | None
     move_failed_at: datetime | None
@@ -48,13 +53,15 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
     row = session.execute(
         text(
             "SELECT (SELECT value FROM installation WHERE key = 'storage') AS storage, h.*, m.last_at, m.failed_at,"
+            " pg_sequence_last_value(to_regclass('marks_id_seq')) AS marks_made,"
             " (SELECT max(s.evaluated_to) FROM alert_states s JOIN alert_rules r ON r.id = s.rule_id WHERE r.enabled)"
             "  AS judged_to, (SELECT reltuples FROM pg_class WHERE oid = to_regclass('sample_series')) AS series,"
             " EXISTS (SELECT FROM objects WHERE stored_at IS NOT NULL AND forgotten_at IS NULL) AS has_objects"
             " FROM (SELECT count(*) FILTER (WHERE origin = 'live') AS live,"
             "  count(*) FILTER (WHERE origin = 'simulated') AS simulated,"
             "  count(*) FILTER (WHERE origin = 'import') AS imported,"
-            "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen FROM hosts WHERE revoked_at IS NULL) AS h"
+            "  max(last_seen_at) FILTER (WHERE origin = 'live') AS seen, min(enrolled_at) AS first_host_at"
+            "  FROM hosts WHERE revoked_at IS NULL) AS h"
             " LEFT JOIN task_runs m ON m.task = 'objects.move'"
         )
     ).one()
@@ -66,6 +73,9 @@ def read_installation(session: ReadSession, now: datetime) -> Installation:
         last_live_seen_at=row.seen,
         marks_pending=waiting.pending,
         oldest_mark_at=waiting.oldest_at,
+        first_bucket=waiting.first_bucket,
+        marks_made=int(row.marks_made or 0),
+        first_host_at=row.first_host_at,
         has_objects=bool(row.has_objects),
         moved_at=row.last_at,
         move_failed_at=row.failed_at,

@@ -25,6 +25,7 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.nodes.fleet import tell_away
 from tierscope.usecases.nodes.watch import NodeWatch
 from tierscope.usecases.operate.live_rows import describe_waiting
+from tierscope.usecases.operate.progress import CatchingUp, Progress
 from tierscope.usecases.operate.set_aside import SetAside, StoredRows
 from tierscope.usecases.operate.unread import UnreadSeries, find_unread
 
@@ -67,6 +68,7 @@ class InstallationStatus:
     marks_pending: int
     anonymous_reads: bool
     public_url: str | None
+    catching_up: CatchingUp | None
     unread: Annotated[
         tuple[UnreadSeries, ...],
         Described("What came by remote write or OTLP in the last two hours and gives no host."),
@@ -111,6 +113,7 @@ class StatusReads:
         self._watch = watch
         self._trust = trust or LoopbackTrust(context.database, setting=context.settings.anonymous_reads)
         self._stored = StoredRows()
+        self._progress = Progress()
         self._unread: tuple[datetime, tuple[UnreadSeries, ...]] | None = None
 
     def status(self) -> InstallationStatus:
@@ -124,7 +127,9 @@ class StatusReads:
             with self._context.database.read() as session:
                 found = read_installation(session, self._context.clock())
                 unreadable = self._stored.set_aside(session, self._context.clock())
-                held = waiting_chunks(session, self._context.clock() - HELD_AFTER)
+                long_ago = self._context.clock() - HELD_AFTER
+                # What has just been asked for is history that has just come: nothing failed.
+                held = [chunk for chunk in waiting_chunks(session, long_ago) if chunk.asked_at < long_ago]
                 others = [] if self._watch is None else self._watch.others
                 nodes = _nodes(read_nodes(session), others, read_hosts_away(session))
                 unread = self._find_unread(session)
@@ -133,7 +138,8 @@ class StatusReads:
             found, database, unreadable, held = None, ComponentStatus("database", "down", error.detail, None), [], []
             nodes, unread = (), ()
         lag = self._lag(found)
-        worker = _holding(_skipping(_worker(instance, found, lag), unreadable), held)
+        catching_up = None if found is None else self._progress.look(found, self._context.clock())
+        worker = _holding(_skipping(_worker(instance, found, lag, catching_up), unreadable), held)
         return InstallationStatus(
             version=tierscope.__version__,
             storage=found.storage if found else "native",
@@ -151,6 +157,7 @@ class StatusReads:
             marks_pending=found.marks_pending if found else 0,
             anonymous_reads=settings.listens_on_loopback and not settings.trusted_proxies and self._trust.holds(),
             public_url=settings.public_url,
+            catching_up=catching_up,
             unread=unread,
         )
 
@@ -292,10 +299,16 @@ def _blocked(worker: ComponentStatus, found: Installation | None, now: datetime)
     return replace(worker, status="degraded", detail="; ".join([worker.detail, *said]))
 
 
-def _worker(instance: InstanceState | None, found: Installation | None, lag: float | None) -> ComponentStatus:
-    """The worker by its supervisor and by its work: a backlog that grows old is worse than a process that is there."""
+def _worker(
+    instance: InstanceState | None, found: Installation | None, lag: float | None, catching_up: CatchingUp | None
+) -> ComponentStatus:
+    """The worker by its supervisor and by its work: a backlog that grows old is worse than a process that is there.
+
+    Work that came at once grows old, too, while it is done at a pace.
+    """
     known = _supervised(instance, "worker")
-    late = lag is not None and lag > LAG_DEGRADED_SECONDS
+    at_pace = catching_up is not None and catching_up.seconds_left is not None
+    late = lag is not None and lag > LAG_DEGRADED_SECONDS and not at_pace
     backlog = (
         "" if found is None or lag is None else f"{found.marks_pending} pieces of work wait, the oldest {lag:.0f} s"
     )

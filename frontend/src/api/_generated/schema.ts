@@ -4595,6 +4595,21 @@ export interface components {
             items: components["schemas"]["Metric"][];
         };
         /**
+         * CatchingUp
+         * @description Work that came at once: of how long ago it is, and which share of it is done.
+         *
+         *     `seconds_left` is what the rest takes at the pace of the last minutes; None until a pace is known, and where there
+         *     is none.
+         */
+        CatchingUp: {
+            /** Done Ratio */
+            done_ratio: number;
+            /** Seconds Left */
+            seconds_left: number | null;
+            /** Span Seconds */
+            span_seconds: number;
+        };
+        /**
          * Change
          * @description A service's metric changed its level; `at` in Unix seconds.
          */
@@ -7341,6 +7356,7 @@ export interface components {
         InstallationStatus: {
             /** Anonymous Reads */
             anonymous_reads: boolean;
+            catching_up: components["schemas"]["CatchingUp"] | null;
             /** Components */
             components: components["schemas"]["ComponentStatus"][];
             /** Marks Pending */
@@ -14534,6 +14550,7 @@ export type CapacityPlan = components['schemas']['CapacityPlan'];
 export type CapacitySubject = components['schemas']['CapacitySubject'];
 export type CapacitySubjectRef = components['schemas']['CapacitySubjectRef'];
 export type Catalogue = components['schemas']['Catalogue'];
+export type CatchingUp = components['schemas']['CatchingUp'];
 export type Change = components['schemas']['Change'];
 export type ChangePlan = components['schemas']['ChangePlan'];
 export type CheckRequest = components['schemas']['CheckRequest'];

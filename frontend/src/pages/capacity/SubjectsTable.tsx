@@ -137,21 +137,30 @@ function hostsSeen(row: CapacitySubject): number | null {
 
 /** Services or groups of hosts with their memory, apart by what it is good for, and when they are full. */
 export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: SubjectsTableProps) {
+  // Columns of nothing would say no more than that the first day is not over.
+  const before = subjects !== undefined && subjects.length > 0 && subjects.every((row) => hostsSeen(row) === null)
   const mixed = new Set(subjects?.map(({ origin }) => origin)).size > 1
   return (
     <>
       <DataTable
         label="Capacity"
         columns={columnsFor(kind, chosen, mixed)}
-        rows={subjects}
+        rows={before ? [] : subjects}
         rowKey={(row) => row.id}
         sort={sort}
         onSort={onSort}
         skeletonRows={8}
-        empty={{
-          title: 'Nothing measured yet',
-          next: 'Capacity is computed once a day. Check the agents on the Status page.',
-        }}
+        empty={
+          before
+            ? {
+                title: 'No full day worked up yet',
+                next: 'Capacity is of full days. The first is told soon after it ends.',
+              }
+            : {
+                title: 'Nothing measured yet',
+                next: 'Capacity is computed once a day. Check the agents on the Status page.',
+              }
+        }
       />
       <p className={classes.legend}>
         <Term name="stranded">Stranded</Term>, <Term name="untouched">untouched</Term> and cold memory are three

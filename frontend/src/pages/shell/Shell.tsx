@@ -13,6 +13,7 @@ import { SimulatedBanner } from '../../ui/provenance/SimulatedBanner'
 import { HatchPattern } from '../../ui/theme/HatchPattern'
 import { ConnectionBanner } from './ConnectionBanner'
 import { NodesBanner } from './NodesBanner'
+import { ProgressBanner } from './ProgressBanner'
 import { LoginNotice } from './access/LoginNotice'
 import { useSession } from './access/useSession'
 import { useSessionEnd } from './access/useSessionEnd'
@@ -99,6 +100,7 @@ export function Shell(): ReactNode {
         <ConnectionBanner />
         <TagsBar />
         <NodesBanner status={status.data} />
+        <ProgressBanner status={status.data} />
         {status.data?.simulated === true && <SimulatedBanner />}
         {path !== '/login' && (ended || session?.kind === 'nobody') && <LoginNotice ended={ended} />}
         <div className={isKiosk ? `${classes.main} ${classes.kiosk}` : classes.main}>

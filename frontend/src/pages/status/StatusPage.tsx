@@ -47,7 +47,7 @@ export function StatusPage(): ReactNode {
           label="Queued jobs"
           value={status?.marks_pending}
           note={lag === null ? 'queue lag unknown' : `queue lag ${formatDuration(lag)}`}
-          warn={(lag ?? 0) > 300}
+          warn={(lag ?? 0) > 300 && status?.catching_up === null}
         />
         {hostsProblem === null && (
           <CountStat
