@@ -2,8 +2,11 @@
 
 import json
 import os
+import pwd
+import socket
 from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -81,6 +84,24 @@ def test_whoever_reads_the_database_of_this_machine_needs_no_login(
     Access(asked).revoke_token(made[0].id, actor="test")
     assert run("silences", "list").exit_code == 0, "another one is made"
     assert read_logins().url is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a socket to another user")
+def test_a_port_that_another_user_took_is_sent_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SCRIPT:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("TIERSCOPE_DATA_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with socket.create_server((LOOPBACK, 0)) as taken:
+        nobody = pwd.getpwnam("nobody")
+        os.fchown(taken.fileno(), nobody.pw_uid, nobody.pw_gid)
+        monkeypatch.setenv("TIERSCOPE_PORT", str(taken.getsockname()[1]))
+        refused = run("silences", "list")
+        taken.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            taken.accept()
+    assert refused.exit_code == 1
+    assert "a program of the user nobody, not by the service of this machine" in refused.output
 
 
 @native

@@ -1,7 +1,11 @@
 """An instance by its data directory."""
 
+import os
+import pwd
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.errors import EmbeddedError
@@ -72,3 +76,35 @@ def listening_address(settings: Settings, *, demo: bool = False) -> str:
         return state.url
     host = "localhost" if settings.host in _ANYWHERE else settings.host
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def stranger_on(address: str, settings: Settings, *, demo: bool = False) -> str | None:
+    """Whose program answers at an address of this machine, where it can be no instance of ours; None where it may be.
+
+    While the service is down, anybody may listen on its port, and would be sent a token of an administrator. Instances
+    run as root, as the caller, as the account of the settings, or as the owner of the data directory.
+    """
+    trusted = {0, os.geteuid()}
+    with suppress(KeyError):
+        trusted.add(pwd.getpwnam(settings.account).pw_uid)
+    with suppress(OSError):
+        trusted.add(find_instance(settings, demo=demo).places.data.stat().st_uid)
+    strangers = _owners_of(urlsplit(address).port or 80) - trusted
+    if not strangers:
+        return None
+    uid = min(strangers)
+    with suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return str(uid)
+
+
+def _owners_of(port: int) -> set[int]:
+    """Users with a socket that listens on a TCP port (Documentation/networking/proc_net_tcp.rst: state 0A, uid)."""
+    owners = set()
+    for name in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in Path("/proc/net", name).read_text(encoding="ascii").splitlines()[1:]:
+                _, local, _, state, _, _, _, uid, *_ = line.split()
+                if state == "0A" and int(local.rpartition(":")[2], 16) == port:
+                    owners.add(int(uid))
+    return owners

@@ -17,7 +17,7 @@ import httpx
 import tierscope
 from tierscope.cli.base.database import actor, open_database
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, say
-from tierscope.cli.base.instance import listening_address
+from tierscope.cli.base.instance import listening_address, stranger_on
 from tierscope.cli.base.logins import read_logins
 from tierscope.core.settings import Settings
 from tierscope_client import Client, ProblemError, UnreachableError
@@ -61,7 +61,13 @@ def open_service(*, demo: bool = False, url: str | None = None) -> Iterator[Clie
     """Yield a client of the service; end the command with cause and next step where it does not answer, or refuses."""
     logins = read_logins()
     named = url or (None if demo else os.environ.get(URL_VARIABLE) or logins.url)
-    address = (named or listening_address(Settings(), demo=demo)).rstrip("/")
+    settings = Settings()
+    address = (named or listening_address(settings, demo=demo)).rstrip("/")
+    if not named and (stranger := stranger_on(address, settings, demo=demo)):
+        fail(
+            f"{address} is answered by a program of the user {stranger}, not by the service of this machine",
+            next_step=f"run `tierscope up`, or name a service with `tierscope login URL` or {URL_VARIABLE}",
+        )
     token = None if demo else os.environ.get(TOKEN_VARIABLE)
     credentials = Credentials(
         token or logins.tokens.get(address), None if named or token else lambda: _local_token(address, demo=demo)
