@@ -28,6 +28,7 @@ pytest_plugins = [
     "fixtures.leftovers",
     "fixtures.servers",
     "fixtures.histories",
+    "fixtures.asked",
 ]
 
 BROWSER = "tests/e2e/"

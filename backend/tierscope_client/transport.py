@@ -73,23 +73,28 @@ class Transport:
         """Closes the connections."""
         self.close()
 
+    @property
+    def address(self) -> str:
+        """The address of the service."""
+        return str(self._http.base_url).rstrip("/")
+
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
 
     def _json(self, method: str, path: str, **parts: Unpack[Parts]) -> Any:  # noqa: ANN401 - the operation says what
-        response = self._send(method, path, **parts)
+        response = self.send(method, path, **parts)
         return response.json() if response.content else None
 
     def _bytes(self, method: str, path: str, **parts: Unpack[Parts]) -> bytes:
-        return self._send(method, path, **parts).content
+        return self.send(method, path, **parts).content
 
     def _table(self, path: str, query: Parameters) -> Table:
         """The table of an answer; of a list longer than one file, all files one after another."""
         asked = {**query, "format": "arrow"}
         streams, origins = [], set[str]()
         while True:
-            response = self._send("GET", path, query=asked)
+            response = self.send("GET", path, query=asked)
             streams.append(response.content)
             origins.add(response.headers.get("X-Origin", "unknown"))
             asked["cursor"] = response.headers.get("X-Next-Cursor")
@@ -107,7 +112,7 @@ class Transport:
                 return
             asked["cursor"] = page["next_cursor"]
 
-    def _send(
+    def send(
         self,
         method: str,
         path: str,

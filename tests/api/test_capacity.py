@@ -102,9 +102,10 @@ def test_reports_are_scheduled_shown_and_deleted(client: httpx.Client) -> None:
 
 
 def test_the_command_answers_as_the_api_does(
-    client: httpx.Client, fleet: CapacityFleet, database_url: str, monkeypatch: pytest.MonkeyPatch
+    client: httpx.Client, fleet: CapacityFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+    monkeypatch.setenv("TIERSCOPE_URL", str(client.base_url))
+    monkeypatch.setenv("TIERSCOPE_TOKEN", client.headers["Authorization"].removeprefix("Bearer "))
     run = CliRunner().invoke
     answered = run(command, ["capacity", "--service", "prod/web", "--horizon-days", "10", "--json"])
     assert answered.exit_code == 0, answered.output

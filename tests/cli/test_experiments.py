@@ -1,10 +1,7 @@
-"""Experiments from the command line, on a database of the test's own."""
+"""Experiments from the command line, of a service elsewhere."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -17,11 +14,8 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 @pytest.fixture
-def fleet(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
-    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
-    monkeypatch.setenv("TIERSCOPE_DATA_DIR", str(tmp_path))
-    with closing(Database(database_url)) as database:
-        yield make_fleet(database, 10, hours=6)
+def fleet(asked: Database) -> Fleet:
+    return make_fleet(asked, 10, hours=6)
 
 
 def run(*words: str) -> Result:

@@ -148,7 +148,7 @@ def test_refusals_say_cause_and_next_step(service: tuple[str, Populated], tmp_pa
     assert "s0" in unknown.stderr
     nobody = call("export", tmp_path / "c", "--url", "http://127.0.0.1:1")
     assert nobody.status == 1
-    assert "--url" in nobody.stderr
+    assert "http://127.0.0.1:1 does not answer" in nobody.stderr
 
 
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """`tierscope knobs`: the same advice as `tierscope analyze`, files alone, exit statuses, bad usage."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -88,20 +87,17 @@ def test_too_few_snapshots_are_not_enough_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
-def test_a_host_of_the_fleet_is_asked_by_its_id(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Database(database_url)) as database:
-        host = enrol(database)
-        batch = batches.make_batch(host_id=host.id)
-        batches.add_inventory(batch)
-        batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
-        batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
-        batch.inventory.knobs.add(path="/proc/sys/vm/zone_reclaim_mode", value="1")
-        batches.add_counters(batch, [[100 * row] for row in range(10)], keys=["host|vmstat|allocstall_normal"])
-        assert store(database, host, [batch])
-    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+def test_a_host_of_the_fleet_is_asked_by_its_id(asked: Database) -> None:
+    host = enrol(asked)
+    batch = batches.make_batch(host_id=host.id)
+    batches.add_inventory(batch)
+    batch.inventory.tiers.add(rank=0, kernel_number=4, nodes=[0])
+    batch.inventory.tiers.add(rank=1, kernel_number=22, nodes=[1])
+    batch.inventory.knobs.add(path="/proc/sys/vm/zone_reclaim_mode", value="1")
+    batches.add_counters(batch, [[100 * row] for row in range(10)], keys=["host|vmstat|allocstall_normal"])
+    assert store(asked, host, [batch])
     found = document("knobs", "--host", host.id)
-    assert (found["schema"], found["host_id"], found["path"]) == ("tierscope.knobs/1", host.id, None)
-    assert found["first_advice"]["rule"] == "F10"
+    assert (found["host_id"], found["advice"][0]["rule"]) == (host.id, "F10")
     assert found["leading"]["cold_in_dram_bytes"]["status"] == "not_collected"
     assert found["window"]["start"] < found["window"]["end"]
     text = run("knobs", "--host", host.id)[0]

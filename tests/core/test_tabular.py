@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from architecture.tree import ROOT
 from factories.waiting import DEADLINE_SECONDS
 from tierscope.core.errors import Unprocessable
 from tierscope.core.tabular import Column, Kind, TableFile, write_table

@@ -102,7 +102,7 @@ COMMANDS = (
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
 def test_a_command_answers_the_same(both: Both, words: tuple[str, ...]) -> None:
-    one, several = (command(both, url, words) for url in both.urls)
+    one, several = (command(both, client, words) for client in both.clients)
     assert one.status in (0, 3), one.stderr
     assert several == one
 
@@ -139,17 +139,19 @@ def test_all_routes_and_commands_say_which_node_is_away_and_answer_with_the_rest
                 address, given = addresses(path, both.made, gone)
                 assert several.get(address, params=given).status_code == httpx.codes.SERVICE_UNAVAILABLE, address
         for words in COMMANDS:
-            done = command(both, both.urls[1], words, stays)
+            done = command(both, several, words, stays)
             assert (done.status in (0, 3), "2 of 3 nodes answer; away: n2" in done.stderr) == (True, True), done.stderr
     both.watch.look()
     assert several.get("/metrics/fleet").text == whole
 
 
-def command(both: Both, url: str, words: tuple[str, ...], place: int = 0) -> Ended:
-    """A command about the things at a place, on the database of an address."""
+def command(both: Both, client: httpx.Client, words: tuple[str, ...], place: int = 0) -> Ended:
+    """A command about the things at a place, that asks the service of a client."""
     ids = {name.removesuffix("_id").upper(): found[min(place, len(found) - 1)] for name, found in both.made.ids.items()}
     named = [ids.get(word, word) for word in words]
-    return call(*named, "--json", env={**os.environ, "TIERSCOPE_DATABASE_URL": url})
+    return call(
+        *named, "--json", env={**os.environ, "TIERSCOPE_URL": str(client.base_url), "TIERSCOPE_TOKEN": both.made.token}
+    )
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

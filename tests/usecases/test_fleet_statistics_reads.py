@@ -1,6 +1,5 @@
 """Fleet statistics from samples to answer: groups of peer hosts, outliers, changes beside events, look-alikes."""
 
-import os
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -181,7 +180,8 @@ def test_services_that_behave_alike_are_found_among_all(database: Database) -> N
     assert missing.cluster is not None
 
 
-def test_rdma_on_one_side_alone_or_come_since_is_warned_of(database: Database, database_url: str) -> None:
+@pytest.mark.usefixtures("asked")
+def test_rdma_on_one_side_alone_or_come_since_is_warned_of(database: Database) -> None:
     """The service runs on hosts of which half got SMC-R; another one on hosts that never had it."""
     fleet = make_fleet(database, 4, hours=2, devices=lambda number: ((), ("smc",)) if number < 2 else ((), ()))
     with database.write() as transaction:
@@ -221,13 +221,14 @@ def test_rdma_on_one_side_alone_or_come_since_is_warned_of(database: Database, d
     assert any("Confounder rdma_smc" in note and "demo/plain" in note for note in alike.notes)
     with pytest.raises(NotFound):
         asked.compare(fleet.service_id, "none", **window)
-    done = call("network", "demo/cache", "demo/plain", env={**os.environ, "TIERSCOPE_DATABASE_URL": database_url})
+    done = call("network", "demo/cache", "demo/plain")
     assert done.status == 0, done.stderr
     assert "0% of those of demo/plain" in done.stdout
     assert "demo/cache, " in done.stdout
 
 
-def test_peers_of_which_some_have_smc_are_warned_of(database: Database, database_url: str) -> None:
+@pytest.mark.usefixtures("asked")
+def test_peers_of_which_some_have_smc_are_warned_of(database: Database) -> None:
     """Of four peers one had SMC-R all the time; of four others, with an older kernel, all have it and two got it."""
 
     def devices(number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -243,7 +244,7 @@ def test_peers_of_which_some_have_smc_are_warned_of(database: Database, database
     assert "node-000 have RDMA or SMC-R, unlike the other peers" in odd
     [changed] = by_kernel["6.1"]
     assert "changed on node-001, node-003" in changed
-    done = call("network", "demo/cache", env={**os.environ, "TIERSCOPE_DATABASE_URL": database_url})
+    done = call("network", "demo/cache")
     assert "Peer hosts of demo/cache: Confounder rdma_smc: node-000 have" in done.stdout
 
 

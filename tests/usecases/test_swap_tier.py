@@ -96,10 +96,8 @@ def test_what_hosts_swap_to_and_how_much_stands_beside_the_advice(database: Data
     assert "5.0%" in waits
 
 
-def test_the_command_says_the_same_to_people_and_to_programs(
-    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+@pytest.mark.usefixtures("asked")
+def test_the_command_says_the_same_to_people_and_to_programs(database: Database) -> None:
     send(database, enrol(database), batches.now_ns(), {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5})
     words = ["swap-tier", "demo/cache", "--cores", "64", "--from", "-1h"]
     text = CliRunner().invoke(app, words)
@@ -206,10 +204,8 @@ def test_a_plan_keeps_a_service_out_of_swap_where_advice_does(database: Database
     assert {quarter.hosts_with_swap for quarter in plan.quarters} == {None}
 
 
-def test_the_command_plans_with_and_without_swap(
-    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TIERSCOPE_DATABASE_URL", database_url)
+@pytest.mark.usefixtures("asked")
+def test_the_command_plans_with_and_without_swap(database: Database, tmp_path: Path) -> None:
     now = batches.now_ns()
     send(database, enrol(database), now, {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5})
     plan_on_swap(database, now, "block")

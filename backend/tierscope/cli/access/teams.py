@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tierscope.cli.access.users import find_user
 from tierscope.cli.base.exits import fail, print_json
-from tierscope.core.settings import Settings
+from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
-    from tierscope.usecases.access.teams import TeamRow, Teams
-    from tierscope.usecases.access.tokens import Caller
-    from tierscope.usecases.access.users import Users
+    from tierscope_client import Client, models
 
 app = typer.Typer(help="Teams, their members and the services that they own.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 Name = Annotated[str, typer.Argument(help="The team's name.")]
 Members = Annotated[list[str] | None, typer.Option("--member", help="A user's name; repeatable.")]
 Services = Annotated[list[str] | None, typer.Option("--service", help="A service's id; repeatable.")]
@@ -28,64 +23,55 @@ Services = Annotated[list[str] | None, typer.Option("--service", help="A service
 @app.command()
 def add(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Make a team."""
-    from tierscope.usecases.access.teams import TeamRequest
+    from tierscope.cli.base.service import open_service
 
-    with _teams(demo=demo) as (teams, users, caller):
-        members = [users.find_by_name(one).public_id for one in member or []]
-        row = teams.create(TeamRequest(name, members, service or []), by=caller)
-    typer.echo(f"{row.public_id}  {row.name}")
+    with open_service(demo=demo) as client:
+        members = [find_user(client, one)["id"] for one in member or []]
+        row = client.create_team({"name": name, "members": members, "services": service or []})
+    typer.echo(f"{row['id']}  {row['name']}")
 
 
 @app.command("list")
 def list_teams(demo: Demo = False, as_json: AsJson = False) -> None:
     """List teams by name."""
-    with _teams(demo=demo) as (teams, users, _):
-        rows = teams.list()
-        names = {user.public_id: user.name for user in users.list()}
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        rows = client.list_teams()
+        names = {user["id"]: user["name"] for user in client.list_users()}
     if as_json:
-        fields = ("public_id", "name", "members", "services")
-        print_json([{field.removeprefix("public_"): getattr(row, field) for field in fields} for row in rows])
+        print_json(rows)
         return
     for row in rows:
-        members = ", ".join(names.get(one, one) for one in row.members) or "nobody"
-        typer.echo(f"{row.public_id}  {row.name}: {members}; {len(row.services)} services")
+        members = ", ".join(names.get(one, one) for one in row["members"]) or "nobody"
+        typer.echo(f"{row['id']}  {row['name']}: {members}; {len(row['services'])} services")
 
 
 @app.command("set")
 def set_team(name: Name, member: Members = None, service: Services = None, demo: Demo = False) -> None:
     """Replace the members of a team, its services, or both: what is not named stays."""
-    from tierscope.usecases.access.teams import TeamRequest
+    from tierscope.cli.base.service import open_service
 
-    with _teams(demo=demo) as (teams, users, caller):
-        found = _find(teams, name)
-        members = found.members if member is None else [users.find_by_name(one).public_id for one in member]
-        services = found.services if service is None else service
-        row = teams.update(found.public_id, TeamRequest(found.name, members, services), by=caller)
-    typer.echo(f"{row.name}: {len(row.members)} members, {len(row.services)} services")
+    with open_service(demo=demo) as client:
+        found = _find(client, name)
+        members = found["members"] if member is None else [find_user(client, one)["id"] for one in member]
+        services = found["services"] if service is None else service
+        row = client.update_team(found["id"], {"name": found["name"], "members": members, "services": services})
+    typer.echo(f"{row['name']}: {len(row['members'])} members, {len(row['services'])} services")
 
 
 @app.command()
 def remove(name: Name, demo: Demo = False) -> None:
     """Remove a team; its services are owned by nobody then."""
-    with _teams(demo=demo) as (teams, _, caller):
-        teams.delete(_find(teams, name).public_id, by=caller)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        client.delete_team(_find(client, name)["id"])
     typer.echo(f"Removed {name}.")
 
 
-def _find(teams: Teams, name: str) -> TeamRow:
-    found = next((row for row in teams.list() if row.name == name), None)
+def _find(client: Client, name: str) -> models.Team:
+    found = next((row for row in client.list_teams() if row["name"] == name), None)
     if found is None:
         fail(f"there is no team {name!r}", next_step="list them with `tierscope team list`")
     return found
-
-
-@contextmanager
-def _teams(*, demo: bool) -> Iterator[tuple[Teams, Users, Caller]]:
-    """Yield teams and users of an instance, and who changes them: whoever has a shell here may do what admins may."""
-    from tierscope.cli.base.database import actor, open_database
-    from tierscope.usecases.access.teams import Teams
-    from tierscope.usecases.access.tokens import Caller
-    from tierscope.usecases.access.users import Users
-
-    with open_database(Settings(), demo=demo) as database:
-        yield Teams(database), Users(database), Caller(kind="session", name=actor(), role="admin")

@@ -11,15 +11,13 @@ import typer
 
 from tierscope.cli.access.first_link import dashboard_address
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.usecases.access.tokens import Access, NewToken
 
 app = typer.Typer(help="Join tokens for agents, API tokens for programs, login links for people.", no_args_is_help=True)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 
 
 @app.command()

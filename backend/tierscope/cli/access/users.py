@@ -1,24 +1,19 @@
-"""`tierscope user`: people who log in here, and links that set their passwords."""
+"""`tierscope user`: people who log in, and links that set their passwords."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import print_json
-from tierscope.core.settings import Settings
+from tierscope.cli.base.exits import fail, print_json
+from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
-    from tierscope.usecases.access.tokens import Caller
-    from tierscope.usecases.access.users import UserRow, Users
+    from tierscope_client import Client, models
 
-app = typer.Typer(help="People who log in here, and links that set their passwords.", no_args_is_help=True)
+app = typer.Typer(help="People who log in, and links that set their passwords.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 Name = Annotated[str, typer.Argument(help="As `user list` shows it.")]
 RoleName = Literal["viewer", "operator", "admin"]
 
@@ -33,13 +28,13 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Make a local user and print a one-time link that sets its password, valid for a day."""
-    from tierscope.usecases.access.users import UserRequest
+    from tierscope.cli.base.service import open_service
 
-    with _users(demo=demo) as (users, caller):
-        user = users.create(UserRequest(name=name, display_name=display_name, email=email, role=role), by=caller)
-        address = _password_address(users, user, caller, demo=demo)
+    with open_service(demo=demo) as client:
+        user = client.create_user({"name": name, "display_name": display_name, "email": email, "role": role})
+        address = _password_address(client, user)
     if as_json:
-        print_json({**_document(user), "password_link": address})
+        print_json({**user, "password_link": address})
     else:
         typer.echo(address)
 
@@ -47,96 +42,77 @@ def add(
 @app.command("list")
 def list_users(demo: Demo = False, as_json: AsJson = False) -> None:
     """List users by name."""
-    with _users(demo=demo) as (users, _):
-        rows = users.list()
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        rows = client.list_users()
     if as_json:
-        print_json([_document(row) for row in rows])
+        print_json(rows)
         return
     for row in rows:
-        seen = "never" if row.last_login_at is None else f"{row.last_login_at:%Y-%m-%d %H:%M}"
-        ended = "  disabled" if row.disabled_at else ""
-        typer.echo(f"{row.name:30}  {row.role:8}  {row.source:5}  last login {seen}{ended}")
+        seen = (row["last_login_at"] or "never")[:16].replace("T", " ")
+        ended = "  disabled" if row["disabled"] else ""
+        typer.echo(f"{row['name']:30}  {row['role']:8}  {row['source']:5}  last login {seen}{ended}")
 
 
 @app.command()
 def role(name: Name, role: Annotated[RoleName, typer.Argument(help="The new role.")], demo: Demo = False) -> None:
     """Give a user another role, from its next request on."""
-    with _users(demo=demo) as (users, caller):
-        row = _change(users, name, caller, role=role)
-    typer.echo(f"{row.name} is {row.role} now.")
+    row = _change(name, demo=demo, role=role)
+    typer.echo(f"{row['name']} is {row['role']} now.")
 
 
 @app.command()
 def disable(name: Name, demo: Demo = False) -> None:
     """Keep a user out: its sessions end at once, its tokens are refused."""
-    with _users(demo=demo) as (users, caller):
-        row = _change(users, name, caller, disabled=True)
-    typer.echo(f"{row.name} is disabled.")
+    row = _change(name, demo=demo, disabled=True)
+    typer.echo(f"{row['name']} is disabled.")
 
 
 @app.command()
 def enable(name: Name, demo: Demo = False) -> None:
     """Let a disabled user in again; its sessions stay ended, its API tokens revoked."""
-    with _users(demo=demo) as (users, caller):
-        row = _change(users, name, caller, disabled=False)
-    typer.echo(f"{row.name} is enabled.")
+    row = _change(name, demo=demo, disabled=False)
+    typer.echo(f"{row['name']} is enabled.")
 
 
 @app.command("password-link")
 def password_link(name: Name, demo: Demo = False, as_json: AsJson = False) -> None:
     """Print a one-time link that sets a local user's password, valid for a day; links before it are void."""
-    with _users(demo=demo) as (users, caller):
-        user = users.find_by_name(name)
-        address = _password_address(users, user, caller, demo=demo)
+    from tierscope.cli.base.service import open_service
+
+    with open_service(demo=demo) as client:
+        user = find_user(client, name)
+        address = _password_address(client, user)
     if as_json:
-        print_json({"name": user.name, "password_link": address})
+        print_json({"name": user["name"], "password_link": address})
     else:
         typer.echo(address)
 
 
-def _change(
-    users: Users, name: str, caller: Caller, *, role: RoleName | None = None, disabled: bool | None = None
-) -> UserRow:
-    from tierscope.usecases.access.users import UserUpdate
-
-    found = users.find_by_name(name)
-    change = UserUpdate(
-        display_name=found.display_name,
-        email=found.email,
-        role=role or found.role,
-        disabled=(found.disabled_at is not None) if disabled is None else disabled,
-    )
-    return users.update(found.public_id, change, by=caller)
+def find_user(client: Client, name: str) -> models.User:
+    """The user of this name; ends the command where there is none."""
+    found = next((row for row in client.list_users() if row["name"] == name.lower()), None)
+    if found is None:
+        fail(f"there is no user {name!r}", next_step="list them with `tierscope user list`")
+    return found
 
 
-def _password_address(users: Users, user: UserRow, caller: Caller, *, demo: bool) -> str:
-    from tierscope.cli.access.first_link import dashboard_address
+def _change(name: str, *, demo: bool, role: RoleName | None = None, disabled: bool | None = None) -> models.User:
+    from tierscope.cli.base.service import open_service
 
-    made = users.password_link(user.public_id, by=caller)
-    return f"{dashboard_address(Settings(), demo=demo)}/login/password?link={made.secret}"
-
-
-def _document(row: UserRow) -> dict[str, object]:
-    return {
-        "id": row.public_id,
-        "name": row.name,
-        "display_name": row.display_name,
-        "email": row.email,
-        "role": row.role,
-        "source": row.source,
-        "disabled": row.disabled_at is not None,
-        "teams": list(row.team_ids),
-        "created_at": row.created_at,
-        "last_login_at": row.last_login_at,
-    }
+    with open_service(demo=demo) as client:
+        found = find_user(client, name)
+        change: models.UserUpdate = {
+            "display_name": found["display_name"],
+            "email": found["email"],
+            "role": role or found["role"],
+            "disabled": found["disabled"] if disabled is None else disabled,
+        }
+        return client.update_user(found["id"], change)
 
 
-@contextmanager
-def _users(*, demo: bool) -> Iterator[tuple[Users, Caller]]:
-    """Yield the users of an instance, and who changes them: whoever has a shell here may do what admins may."""
-    from tierscope.cli.base.database import actor, open_database
-    from tierscope.usecases.access.tokens import Caller
-    from tierscope.usecases.access.users import Users
-
-    with open_database(Settings(), demo=demo) as database:
-        yield Users(database), Caller(kind="session", name=actor(), role="admin")
+def _password_address(client: Client, user: models.User) -> str:
+    made = client.create_password_link(user["id"])
+    address = client.read_status()["public_url"] or client.address
+    return f"{address.rstrip('/')}{made['path']}"

@@ -37,12 +37,12 @@ _ARGUMENTS = frozenset({400, 422})
 
 
 class Credentials(httpx.Auth):
-    """Sends a token, asks for another one where it is refused, and notes which nodes are away."""
+    """Sends a token, asks for another one where it is refused, and says once which nodes are away."""
 
     def __init__(self, token: str | None, renew: Callable[[], str] | None) -> None:
         self._token = token
         self._renew = renew
-        self.away: set[str] = set()
+        self._said = False
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Send a request, and once more with a new token where it is refused."""
@@ -53,7 +53,10 @@ class Credentials(httpx.Auth):
             self._token, self._renew = self._renew(), None
             request.headers["Authorization"] = f"Bearer {self._token}"
             response = yield request
-        self.away |= {name for name in response.headers.get("X-Nodes-Away", "").split(", ") if name}
+        away = response.headers.get("X-Nodes-Away")
+        if away and not self._said:
+            self._said = True
+            say(f"Answers leave out hosts: {response.headers['X-Nodes']} nodes answer; away: {away}.")
 
 
 @contextmanager
@@ -74,8 +77,6 @@ def open_service(*, demo: bool = False, url: str | None = None) -> Iterator[Clie
     )
     with open_client(address, credentials) as client:
         yield client
-    if credentials.away:
-        say(f"Answers leave out hosts: nodes that are away: {', '.join(sorted(credentials.away))}.")
 
 
 @contextmanager

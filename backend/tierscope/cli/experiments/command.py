@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, print_json, print_rows
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
-from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
-    from tierscope.domain.base.figures import Figure
-    from tierscope.usecases.base.context import ReadContext
-    from tierscope.usecases.experiments.views import Experiment
-    from tierscope.usecases.experiments.writes import MetricRequest
+    from tierscope_client import models
 
 app = typer.Typer(help="Compare canary hosts with control hosts, before and after a change.", no_args_is_help=True)
 
 State = Literal["planned", "running", "ended"]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, as the API gives it.")]
 Service = Annotated[str, typer.Option("--service", help="Service id.")]
 _MARGIN = 0.05
 
@@ -37,18 +30,14 @@ def list_experiments(
     as_json: AsJson = False,
 ) -> None:
     """List experiments, newest first."""
-    from tierscope.usecases.experiments.reads import ExperimentReads
+    from tierscope.cli.base.service import open_service
 
-    with _context(demo=demo) as context:
-        page = ExperimentReads(context).list(service=service, state=state, limit=limit, cursor=None)
+    with open_service(demo=demo) as client:
+        page = client.list_experiments(service=service, state=state, limit=limit)
     if as_json:
-        print_json(_document(page))
-        return
-    if not page.items:
-        typer.echo("There are no experiments.")
-    for item in page.items:
-        verdict = (item.verdict or item.state).replace("_", " ")
-        typer.echo(f"{item.id:18}  {verdict:14}  {item.n_canary:4} / {item.n_control:<4}  {item.name}")
+        print_json(page)
+    else:
+        print_rows(page["items"], _line, none="There are no experiments.")
 
 
 @app.command()
@@ -56,11 +45,10 @@ def show(
     experiment: Annotated[str, typer.Argument(help="Experiment id.")], demo: Demo = False, as_json: AsJson = False
 ) -> None:
     """Show one experiment: the effect so far, or the answer at its end."""
-    from tierscope.usecases.experiments.reads import ExperimentReads
+    from tierscope.cli.base.service import open_service
 
-    with _context(demo=demo) as context:
-        view = ExperimentReads(context).show(experiment, max_points=500)
-    _print(view, as_json=as_json)
+    with open_service(demo=demo) as client:
+        print_answer(client.read_experiment(experiment), _describe, as_json=as_json)
 
 
 @app.command()
@@ -72,19 +60,12 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say how many hosts an effect needs, from the last seven days. Exit status 3 where the data cannot tell."""
-    from tierscope.usecases.experiments.reads import ExperimentReads
+    from tierscope.cli.base.service import open_service
 
-    with _context(demo=demo) as context:
-        view = ExperimentReads(context).plan(service, metric=metric, effect_ratio=effect, from_=None, to=None)
-    if as_json:
-        print_json(_document(view))
-    elif view.hosts_per_arm_needed is None:
-        typer.echo(view.baseline.reason or view.spread_ratio.reason)
-    else:
-        typer.echo(f"{view.hosts_per_arm_needed} hosts in each arm find {effect:.1%} of {view.label.lower()}.")
-        found = _share(view.detectable_effect_ratio)
-        typer.echo(f"{view.like_hosts} peer hosts can be drawn; split in half, they detect {found}.")
-    if view.hosts_per_arm_needed is None:
+    with open_service(demo=demo) as client:
+        view = client.plan_experiment(service=service, metric=metric, effect_ratio=effect)
+    print_answer(view, _describe_plan, as_json=as_json)
+    if view["hosts_per_arm_needed"] is None:
         raise typer.Exit(NOT_ENOUGH_DATA)
 
 
@@ -108,35 +89,28 @@ def start(
     as_json: AsJson = False,
 ) -> None:
     """Register an experiment and mark its change. Making the change itself stays with you."""
-    from tierscope.cli.base.database import actor
+    from tierscope.cli.base.service import open_service
     from tierscope.usecases.base.windows import parse_instant
-    from tierscope.usecases.experiments.writes import ExperimentWrites, NewExperiment
 
     now = utc_now()
     at = now if change_at is None else parse_instant(change_at, now=now)
-    new = NewExperiment(
-        name=name,
-        service_id=service,
-        advice_id=advice,
-        hypothesis=hypothesis,
-        metrics=tuple(_metric(text) for text in metric),
-        canary=tuple(canary or ()),
-        control=tuple(control or ()),
-        canary_n=canary_n,
-        seed=seed,
-        before_from=at - timedelta(days=7) if before_from is None else parse_instant(before_from, now=now),
-        change_at=at,
-        settling_seconds=settling_minutes * 60,
-        planned_end=parse_instant(planned_end, now=now),
-    )
-    with _context(demo=demo) as context:
-        made = ExperimentWrites(context.database, clock=context.clock).create(new, actor=actor())
-    if as_json:
-        print_json(_document(made))
-        return
-    _print(made.experiment, as_json=False)
-    for item in made.excluded:
-        typer.echo(f"left out: {item.name}: {item.why}")
+    before = at - timedelta(days=7) if before_from is None else parse_instant(before_from, now=now)
+    body: models.ExperimentRequest = {
+        "name": name,
+        "service_id": service,
+        "advice_id": advice,
+        "hypothesis": hypothesis,
+        "metrics": [_metric(text) for text in metric],
+        "canary": canary or [],
+        "control": control or [],
+        "auto": None if canary_n is None else {"canary_n": canary_n, "seed": seed},
+        "before_from": before.isoformat(),
+        "change_at": at.isoformat(),
+        "settling_seconds": settling_minutes * 60,
+        "planned_end": parse_instant(planned_end, now=now).isoformat(),
+    }
+    with open_service(demo=demo) as client:
+        print_answer(client.create_experiment(body), _describe_started, as_json=as_json)
 
 
 @app.command()
@@ -144,65 +118,58 @@ def end(
     experiment: Annotated[str, typer.Argument(help="Experiment id.")], demo: Demo = False, as_json: AsJson = False
 ) -> None:
     """End an experiment now and freeze its answer."""
-    from tierscope.cli.base.database import actor
-    from tierscope.usecases.experiments.writes import ExperimentWrites
+    from tierscope.cli.base.service import open_service
 
-    with _context(demo=demo) as context:
-        view = ExperimentWrites(context.database, clock=context.clock).end(experiment, actor=actor())
-    _print(view, as_json=as_json)
+    with open_service(demo=demo) as client:
+        print_answer(client.end_experiment(experiment), _describe, as_json=as_json)
 
 
-@contextmanager
-def _context(*, demo: bool) -> Iterator[ReadContext]:
-    from tierscope.cli.base.database import open_fleet
-    from tierscope.usecases.base.context import ReadContext
-
-    settings = Settings()
-    with open_fleet(settings, demo=demo) as database:
-        yield ReadContext(database, utc_now, settings)
-
-
-def _metric(text: str) -> MetricRequest:
-    from tierscope.usecases.experiments.writes import MetricRequest
-
+def _metric(text: str) -> models.MetricRequest:
     key, colon, margin = text.rpartition(":")
     if not colon:
-        return MetricRequest(text, None, _MARGIN)
+        return {"metric": text, "margin_ratio": _MARGIN}
     try:
-        return MetricRequest(key, None, float(margin))
+        return {"metric": key, "margin_ratio": float(margin)}
     except ValueError:
         # Keys of counters have colons of their own: service:demo/cache|metrics|load_milli.
         if "|" in margin:
-            return MetricRequest(text, None, _MARGIN)
+            return {"metric": text, "margin_ratio": _MARGIN}
         fail(f"'{margin}' is no margin", next_step="write for example throughput_per_s:0.05", status=BAD_USAGE)
 
 
-def _print(view: Experiment, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_document(view))
-        return
-    typer.echo(f"{view.id}  {view.name}  ({view.service_name}, {view.state})")
-    for arm in view.arms:
-        typer.echo(f"  {arm.arm:8} {len(arm.hosts)} hosts, {arm.n_with_data} with data")
-    for metric in view.metrics:
-        typer.echo(
-            f"  {metric.label}: {_effect(metric.effect)}  {(metric.verdict or 'no verdict yet').replace('_', ' ')}"
-        )
-        typer.echo(f"    {metric.why}")
+def _line(item: models.ExperimentItem) -> str:
+    verdict = (item["verdict"] or item["state"]).replace("_", " ")
+    return f"{item['id']:18}  {verdict:14}  {item['n_canary']:4} / {item['n_control']:<4}  {item['name']}"
 
 
-def _effect(figure: Figure) -> str:
-    if figure.value is None:
-        return figure.status.replace("_", " ")
-    interval = "" if figure.interval is None else f" ({figure.interval.lo:+.1%} to {figure.interval.hi:+.1%})"
-    return f"{figure.value:+.1%}{interval}"
+def _describe(view: models.Experiment) -> str:
+    lines = [f"{view['id']}  {view['name']}  ({view['service_name']}, {view['state']})"]
+    lines += [f"  {arm['arm']:8} {len(arm['hosts'])} hosts, {arm['n_with_data']} with data" for arm in view["arms"]]
+    for metric in view["metrics"]:
+        verdict = (metric["verdict"] or "no verdict yet").replace("_", " ")
+        lines += [f"  {metric['label']}: {_effect(metric['effect'])}  {verdict}", f"    {metric['why']}"]
+    return "\n".join(lines)
 
 
-def _share(value: float | None) -> str:
-    return "nothing" if value is None else f"{value:.1%}"
+def _describe_started(made: models.StartedExperiment) -> str:
+    excluded = (f"left out: {item['name']}: {item['why']}" for item in made["excluded"])
+    return "\n".join([_describe(made["experiment"]), *excluded])
 
 
-def _document(view: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    from pydantic import TypeAdapter
+def _describe_plan(view: models.ExperimentPlan) -> str:
+    if view["hosts_per_arm_needed"] is None:
+        return str(view["baseline"]["reason"] or view["spread_ratio"]["reason"])
+    effect, least = view["effect_ratio"], view["detectable_effect_ratio"]
+    found = "nothing" if least is None else f"{least:.1%}"
+    return (
+        f"{view['hosts_per_arm_needed']} hosts in each arm find {effect:.1%} of {view['label'].lower()}.\n"
+        f"{view['like_hosts']} peer hosts can be drawn; split in half, they detect {found}."
+    )
 
-    return TypeAdapter(cast("Any", type(view))).dump_python(view, mode="json")
+
+def _effect(figure: models.Figure) -> str:
+    if figure["value"] is None:
+        return figure["status"].replace("_", " ")
+    around = figure["interval"]
+    interval = "" if around is None else f" ({around['lo']:+.1%} to {around['hi']:+.1%})"
+    return f"{figure['value']:+.1%}{interval}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
 
@@ -38,8 +39,8 @@ def import_prometheus(
         list[str] | None, typer.Option(help="A label to add, name=value; default the external labels of Prometheus.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Start over instead of where the last run ended.")] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    demo: Demo = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take over the history of a Prometheus, hour by hour; a second run goes on where the first one ended.
 

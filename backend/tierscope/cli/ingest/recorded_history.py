@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.cli.ingest.prometheus_history import read_labels
 from tierscope.core.settings import Settings
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 Host = Annotated[str | None, typer.Option(help="Name of the host; default what the recording says.")]
 Zone = Annotated[str | None, typer.Option("--timezone", help="Zone of times that name none, such as Europe/Berlin.")]
 Label = Annotated[list[str] | None, typer.Option(help="A label to add, name=value, such as cluster=east.")]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 def register(import_app: typer.Typer) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, fail
 from tierscope.cli.base.instance import find_instance
+from tierscope.cli.base.options import Demo
 from tierscope.cli.base.progress import end_progress
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.embedded.state import load
@@ -22,7 +23,6 @@ _JOIN_LIFETIME = timedelta(hours=1)
 Server = Annotated[
     str | None, typer.Option("--server", "--url", help="Address of the service; default the instance on this machine.")
 ]
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 
 
 _HEAT = (

@@ -8,6 +8,7 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, print_json
 from tierscope.cli.base.instance import Instance, find_instance
+from tierscope.cli.base.options import AsJson
 from tierscope.cli.instance.agent import AgentFiles
 from tierscope.cli.instance.components import responds
 from tierscope.cli.instance.heat import describe_heat
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
     demo: Annotated[bool, typer.Option("--demo", help="Ask about the demo instance.")] = False,
     wait: Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait until all is healthy.")] = 0,
 ) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.options import AsJson, Demo, From, To
 from tierscope.cli.base.source_tree import find_agent
-from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
     from tierscope.usecases.knobs.answers import GivenView
@@ -37,14 +37,14 @@ def knobs(
         Path | None, typer.Argument(help="A snapshot tree: directory or .tar.zst. Needs no service.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="Host id, instead of PATH.")] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="Start of the window, such as -24h; with --host.")] = None,
-    to: Annotated[str | None, typer.Option(help="End of the window; with --host.")] = None,
+    from_: From = None,
+    to: To = None,
     form: Annotated[
         Format | None, typer.Option("--format", help="Print the first piece of advice in this form, and nothing else.")
     ] = None,
     rule: Annotated[str | None, typer.Option(help="With --format: this rule's advice, instead of the first.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance; with --host.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/analyze-json.md).")] = False,
+    demo: Demo = False,
+    as_json: AsJson = False,
 ) -> None:
     """Advise on the settings of a host, or of a recorded one. Nothing is changed anywhere."""
     if (path is None) == (host is None):
@@ -79,16 +79,16 @@ def _of_tree(path: Path) -> tuple[dict[str, Any], str, GivenView, str]:
 
 
 def _of_host(host: str, from_: str | None, to: str | None, *, demo: bool) -> tuple[dict[str, Any], str, GivenView, str]:
-    from tierscope.cli.base.database import open_fleet
-    from tierscope.cli.knobs.reports import describe_host, given_of, host_document
-    from tierscope.core.clock import utc_now
-    from tierscope.usecases.base.context import ReadContext
-    from tierscope.usecases.knobs.reads import KnobReads
+    from pydantic import TypeAdapter
 
-    settings = Settings()
-    with open_fleet(settings, demo=demo) as database:
-        found = KnobReads(ReadContext(database, utc_now, settings)).host(host, from_=from_, to=to)
-    return host_document(found), describe_host(found), given_of(found), found.verdict
+    from tierscope.cli.base.service import open_service
+    from tierscope.cli.knobs.reports import describe_host, given_of
+    from tierscope.usecases.knobs.reads import HostKnobAdvice
+
+    with open_service(demo=demo) as client:
+        answer = client.read_knob_advice(host, from_=from_, to=to)
+    found = TypeAdapter(HostKnobAdvice).validate_python(answer)
+    return dict(answer), describe_host(found), given_of(found), found.verdict
 
 
 def _print_file(given: GivenView, form: Format, rule: str | None) -> None:

@@ -46,23 +46,6 @@ def tree_document(path: Path, found: MovesAnalysis) -> dict[str, Any]:
     }
 
 
-def host_document(found: HostKnobAdvice) -> dict[str, Any]:
-    """The answer on a host of the fleet."""
-    return {
-        "schema": SCHEMA,
-        "path": None,
-        "host_id": found.host_id,
-        "window": _plain(found.window),
-        "verdict": found.verdict,
-        "explanation": found.explanation,
-        "leading": _plain(found.leading),
-        "subtracted": [_plain(row) for row in found.subtracted],
-        **advice_document(given_of(found)),
-        "knobs": [_plain(row) for row in found.knobs],
-        "notes": list(found.notes),
-    }
-
-
 def given_of(found: HostKnobAdvice) -> GivenView:
     """What the rules found on a host."""
     return GivenView(found.advice, found.waiting, found.nothing_to_do, found.unknown, found.withheld, found.notices)

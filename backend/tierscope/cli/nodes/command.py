@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, print_json, say
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from tierscope.usecases.nodes.removal import Account
 
 app = typer.Typer(help="PostgreSQL servers that hold a fleet together.", no_args_is_help=True)
-
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command()

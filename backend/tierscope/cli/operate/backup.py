@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail
+from tierscope.cli.base.options import Demo
 from tierscope.cli.operate.client_tools import NO_CATALOGUE, ClientTools
 from tierscope.cli.operate.fleet_backup import is_archive, restore_archive, say_written, write_archive
 from tierscope.core.settings import Settings
 
 _MOST_TRIES = 10
 """Tries of a restore that readers of a running instance stand in the way of; each ends with nothing changed."""
-
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -1,10 +1,9 @@
 """`tierscope config`: the settings in force, without secrets."""
 
-from typing import Annotated
-
 import typer
 
 from tierscope.cli.base.exits import print_json
+from tierscope.cli.base.options import AsJson
 from tierscope.core.settings import Settings
 
 
@@ -13,7 +12,7 @@ def register(app: typer.Typer) -> None:
     app.command()(config)
 
 
-def config(as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False) -> None:
+def config(as_json: AsJson = False) -> None:
     """Print the settings in force: arguments over TIERSCOPE_* over the file over defaults. Secrets show as stars."""
     document = Settings().model_dump(mode="json")
     if as_json:

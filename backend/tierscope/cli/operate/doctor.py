@@ -11,6 +11,7 @@ import typer
 
 from tierscope.cli.base.exits import FAILED, fail, print_json
 from tierscope.cli.base.instance import Instance, find_instance
+from tierscope.cli.base.options import AsJson
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.cli.instance.status import examine, unhealthy
 from tierscope.core.embedded.account import choose_account, first_blocked
@@ -29,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
     demo: Annotated[bool, typer.Option("--demo", help="Look at the demo instance.")] = False,
     part: Annotated[list[str] | None, typer.Option(help="Only this check, such as `workers`; repeat for more.")] = None,
 ) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -19,12 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.cli.base.options import AsJson
 from tierscope.core.clock import utc_now
 
 if TYPE_CHECKING:
     import httpx
 
-TOKEN_VARIABLE = "TIERSCOPE_TOKEN"  # noqa: S105 - the name of a variable
+    from tierscope_client import Client
+
 LISTS = ("hosts", "services", "alerts", "advice", "events", "experiments", "capacity", "prices", "data-quality")
 SERIES: Mapping[str, tuple[str, ...]] = {
     "services": ("ledger", "heat", "metrics", "ping-pong", "stability"),
@@ -38,8 +38,6 @@ LATE = timedelta(hours=1)
 MANIFEST = "manifest.json"
 SAVED_EVERY = 50
 """Tables between two versions of the manifest; those after the last one are fetched again where a run is killed."""
-RETRIES = 5
-_WAIT_STATUSES = frozenset({429, 503})
 
 
 def register(app: typer.Typer) -> None:
@@ -49,29 +47,23 @@ def register(app: typer.Typer) -> None:
 
 def export(
     directory: Annotated[Path, typer.Argument(help="Where files are written; made where it is not there.")],
-    url: Annotated[str, typer.Option(help="Address of the service.")] = "http://127.0.0.1:8480",
+    url: Annotated[str | None, typer.Option(help="Address of the service, in place of the one asked else.")] = None,
     service: Annotated[str | None, typer.Option(help="One service alone and its hosts, by its id.")] = None,
     start: Annotated[datetime | None, typer.Option("--from", help="First day (UTC); default six days ago.")] = None,
     end: Annotated[datetime | None, typer.Option("--to", help="Last day (UTC); default today.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write lists and series of the fleet into a folder of Parquet; a second run goes on where the first one ended.
-
-    An API token is taken from the variable TIERSCOPE_TOKEN, where reading needs a login.
-    """
-    import httpx
+    """Write lists and series of the fleet into a folder of Parquet; a second run goes on where the first one ended."""
+    from tierscope.cli.base.service import open_service
 
     today = utc_now().date()
     first, last = start.date() if start else today - timedelta(days=6), end.date() if end else today
     if last < first:
         fail("--to lies before --from", next_step="swap them", status=BAD_USAGE)
-    token = os.environ.get(TOKEN_VARIABLE)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    with httpx.Client(base_url=url, headers=headers, timeout=120) as client:
-        folder = Folder(directory)
-        api = _Api(client)
-        counts = folder.fill(api, service=service, first=first, last=min(last, today), quiet=as_json)
-    away = sorted(api.away)
+    folder = Folder(directory)
+    with open_service(url=url) as client:
+        counts = folder.fill(client, service=service, first=first, last=min(last, today), quiet=as_json)
+    away = sorted(folder.away)
     if away:
         say(
             f"Hosts of nodes that are away are left out: {', '.join(away)}. Days of services count as not complete: run"
@@ -100,53 +92,13 @@ class Part:
         return self.request.startswith("/v1/hosts/")
 
 
-class _Api:
-    """The service, asked for tables and lists.
-
-    The generated client is a package of its own for other programs; the service does not depend on it.
-    """
-
-    def __init__(self, client: httpx.Client) -> None:
-        self._client = client
-        self.away: set[str] = set()
-        """Nodes of the fleet that were away in one of the answers, by name."""
-
-    def get(self, path: str, parameters: Mapping[str, str | int]) -> httpx.Response:
-        """An answer; waits where the service asks to. Ends the command where it refuses."""
-        import httpx
-
-        left = RETRIES
-        while True:
-            try:
-                response = self._client.get(path, params=dict(parameters))
-            except httpx.TransportError as error:
-                fail(f"{self._client.base_url} does not answer: {error}", next_step="Name the service with --url.")
-            if response.is_success:
-                self.away |= _away_nodes(response)
-                return response
-            if response.status_code not in _WAIT_STATUSES or not left:
-                told = _problem(response)
-                fail(f"{path}: {told.get('detail', response.status_code)}", next_step=_next_step(response, told))
-            left -= 1
-            asked = response.headers.get("Retry-After", "")
-            time.sleep(min(float(asked) if asked.isdecimal() else 1.0, 60.0))
-
-    def ids(self, of: str, **narrowed: str) -> Iterator[str]:
-        """Ids of hosts or services, page by page."""
-        cursor: str | None = None
-        while True:
-            page = self.get(f"/v1/{of}", {"limit": 1000, **narrowed, **({"cursor": cursor} if cursor else {})}).json()
-            yield from (item["id"] for item in page["items"])
-            cursor = page["next_cursor"]
-            if cursor is None:
-                return
-
-
 class Folder:
     """The folder and its manifest: what each file is, whether it is complete, and where its data comes from."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self.away: set[str] = set()
+        """Nodes of the fleet that were away in one of the answers, by name."""
         self._files: dict[str, dict[str, Any]] = {}
         manifest = directory / MANIFEST
         try:
@@ -156,16 +108,16 @@ class Folder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             fail(f"cannot read or write {manifest}: {error}", next_step="Name another directory, or an empty one.")
 
-    def fill(self, api: _Api, *, service: str | None, first: date, last: date, quiet: bool) -> dict[str, int]:
+    def fill(self, client: Client, *, service: str | None, first: date, last: date, quiet: bool) -> dict[str, int]:
         """Write what is missing; return how many files were written and how many stayed."""
         counts = {"written": 0, "kept": 0}
-        parts = list(_parts(api, service, first, last))
+        parts = list(_parts(client, service, first, last))
         try:
             for number, part in enumerate(parts, start=1):
                 if self._has(part):
                     counts["kept"] += 1
                     continue
-                counts["written"] += self._write(part, api)
+                counts["written"] += self._write(part, client)
                 if number % SAVED_EVERY == 0:
                     self._save()
                     if not quiet:
@@ -184,16 +136,17 @@ class Folder:
         text = json.dumps({"format": "tierscope-export/1", "files": self._files}, indent=1, sort_keys=True)
         _replace(self._directory / MANIFEST, text.encode())
 
-    def _write(self, part: Part, api: _Api) -> int:
+    def _write(self, part: Part, client: Client) -> int:
         """Fetch a table and write its files, in place of all that it had before; return how many they are."""
         asked_at = utc_now()
         bodies, origins, whole = [], set[str](), True
         parameters = {**part.parameters, "format": "parquet"}
         while True:  # a list may be longer than one file
-            response = api.get(part.request, parameters)
+            response = client.send("GET", part.request, query=parameters)
+            self.away |= (away := _away_nodes(response))
             bodies.append(response.content)
             origins.add(response.headers.get("X-Origin", "unknown"))
-            whole = whole and (part.of_host or not _away_nodes(response))
+            whole = whole and (part.of_host or not away)
             cursor = response.headers.get("X-Next-Cursor")
             if cursor is None:
                 break
@@ -224,16 +177,14 @@ class Folder:
         }
 
 
-def _parts(api: _Api, service: str | None, first: date, last: date) -> Iterator[Part]:
+def _parts(client: Client, service: str | None, first: date, last: date) -> Iterator[Part]:
     """The files of an export, lists first, then series day by day."""
     if service is None:
         for name in LISTS:
             yield Part(f"lists/{name}.parquet", f"/v1/{name}", {})
-    narrowed = {} if service is None else {"service": service}
-    subjects = {
-        "services": list(api.ids("services")) if service is None else [service],
-        "hosts": list(api.ids("hosts", **narrowed)),
-    }
+    services = [row["id"] for row in client.iter_services(limit=1000)] if service is None else [service]
+    hosts = [row["id"] for row in client.iter_hosts(limit=1000, service=service)]
+    subjects = {"services": services, "hosts": hosts}
     for offset in range((last - first).days + 1):
         day = first + timedelta(days=offset)
         window: dict[str, str | int] = {
@@ -267,17 +218,3 @@ def _replace(path: Path, body: bytes) -> None:
 def _away_nodes(response: httpx.Response) -> set[str]:
     """Names of nodes whose hosts an answer leaves out."""
     return {name for name in response.headers.get("X-Nodes-Away", "").split(", ") if name}
-
-
-def _problem(response: httpx.Response) -> Mapping[str, Any]:
-    try:
-        told = response.json()
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _next_step(response: httpx.Response, told: Mapping[str, Any]) -> str:
-    if response.status_code in (401, 403):
-        return f"Set {TOKEN_VARIABLE} to an API token that may read the fleet: `tierscope token api --role viewer`."
-    return str(told.get("next_step", "Read the log of the service."))

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.options import AsJson
 from tierscope.core.settings import Settings
 
 
@@ -22,7 +23,7 @@ def migrate(
         str | None, typer.Option(help="Take it back to this older revision instead; what came later is lost.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Really take it back.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bring the database to the newest revision; safe to run again and from several places at once."""
     from tierscope.cli.base.database import resolve_url

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from tierscope.cli.base.exits import fail, print_json, say
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from tierscope.core.objects.store import ObjectStore
 
 app = typer.Typer(help="Heat tiles and page samples in an object store; closed days as Parquet.", no_args_is_help=True)
-
-Demo = Annotated[bool, typer.Option("--demo", help="Use the demo instance.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
+from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def recommend(
     replay: Annotated[
         bool, typer.Option("--replay", help="First replay its page samples, unless that was done of late.")
     ] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON (docs/recommend-json.md).")] = False,
+    demo: Demo = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say which DRAM:CXL ratio keeps a loss target, for a service or a page trace, and what would firm that up."""
     if not 0.0 < loss_target <= MOST_LOSS or not 0.0 <= growth <= MOST_LOSS:
@@ -69,6 +70,7 @@ def recommend(
     from tierscope.cli.ratio.devices import describe_devices
     from tierscope.cli.ratio.reports import describe_ratio
     from tierscope.usecases.ratio.inputs import RatioQuery
+    from tierscope.usecases.slowdown.devices import device_names
 
     if device == ["list"]:
         typer.echo(describe_devices())
@@ -78,8 +80,11 @@ def recommend(
     devices = _devices(device or [])
     wanted = [RatioQuery(loss_target, hold_hot=hold_hot, growth=growth, device=one) for one in devices or (None,)]
     asked = _policy(policy)
-    if service is not None:
-        views = _ask(service, wanted, policy=asked, to=to, replay=replay, demo=demo)
+    of_files = not set(device or ()) <= set(device_names())
+    if service is not None and (replay or asked is not None or of_files):
+        views = _ask_database(service, wanted, policy=asked, to=to, replay=replay, demo=demo)
+    elif service is not None:
+        views = _ask(service, wanted, presets=device or [None], to=to, demo=demo)
     else:
         assert path is not None
         views = _of_trace(path, wanted, policy=asked)
@@ -145,11 +150,43 @@ def _ask(
     service: str,
     wanted: Sequence[RatioQuery],
     *,
+    presets: Sequence[str | None],
+    to: str | None,
+    demo: bool,
+) -> list[Ratio]:
+    """Ask the service over HTTP; `presets` names the device of each query."""
+    from pydantic import TypeAdapter
+
+    from tierscope.cli.base.service import open_service, service_id
+    from tierscope.usecases.ratio.answers import Ratio
+
+    with open_service(demo=demo) as client:
+        found = service_id(client, service)
+        return [
+            TypeAdapter(Ratio).validate_python(
+                client.read_ratio(
+                    found,
+                    loss_target=one.loss_target,
+                    hold_hot=one.hold_hot,
+                    growth=one.growth,
+                    to=to,
+                    device=device,
+                )
+            )
+            for one, device in zip(wanted, presets, strict=True)
+        ]
+
+
+def _ask_database(
+    service: str,
+    wanted: Sequence[RatioQuery],
+    *,
     policy: PolicyName | None,
     to: str | None,
     replay: bool,
     demo: bool,
 ) -> list[Ratio]:
+    """Compute beside the database what the API does not answer: a replay now, another policy, devices of files."""
     from functools import partial
 
     from tierscope.cli.base.database import open_fleet

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.options import Demo
 from tierscope.cli.base.source_tree import find_agent
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def export_damo(
     group: Annotated[str | None, typer.Option(help="Of a service: one process group alone; default: all.")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="Of a service: start of the window.")] = None,
     to: Annotated[str | None, typer.Option(help="Of a service: end of the window.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Use the demo instance.")] = False,
+    demo: Demo = False,
     text: Annotated[bool, typer.Option("--text", help="Plain JSON; without it compressed with zlib.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.options import AsJson
 
 if TYPE_CHECKING:
     from tierscope.domain.slowdown import Device
@@ -39,7 +40,7 @@ def threads(
         str | None,
         typer.Option(help="The slower tier: a preset (`recommend --device list`) or a file; MEMO's."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what threads do over two tiers: bound by latency, or by bandwidth, by the share on slow memory.
 

@@ -59,3 +59,9 @@ def number_text(value: float, digits: int = 3) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 host`, `2 hosts`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def age_words(age_seconds: float) -> str:
+    """How long memory was cold before it goes to swap, in words."""
+    minutes = f"{age_seconds / 60.0:.0f}"
+    return f"{minutes} more minute{'' if minutes == '1' else 's'}" if age_seconds else "two intervals"

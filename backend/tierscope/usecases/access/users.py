@@ -81,18 +81,6 @@ class Users(ClockedUseCase):
         with self._database.read() as session:
             return stored.list_users(session)
 
-    def find_by_name(self, name: str) -> UserRow:
-        """Returns one user.
-
-        Raises:
-            NotFound: nobody has this name.
-        """
-        with self._database.read() as session:
-            found = stored.find_user_by_name(session, name.strip().lower())
-        if found is None:
-            raise NotFound(f"there is no user {name[:80]!r}", next_step="List them with `tierscope user list`.")
-        return found
-
     def create(self, new: UserRequest, *, by: Caller) -> UserRow:
         """Makes a local user, who cannot log in before a password was set by a link.
 

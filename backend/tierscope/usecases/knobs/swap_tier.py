@@ -9,6 +9,7 @@ import numpy as np
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Origin, Window, absent, doubt_figures
+from tierscope.domain.base.words import age_words
 from tierscope.domain.capacity.swap import SwapDevice
 from tierscope.domain.knobs.machine import read_swap_drives
 from tierscope.domain.knobs.swap_tier import (
@@ -462,12 +463,6 @@ def _view(age: SwapAge, cold: Figure, currency: str) -> SwapAgeView:
 
 def _money(found: Range, currency: str) -> YearlyMoney:
     return YearlyMoney(found.value, Interval(found.low, found.high, None, "range"), currency)
-
-
-def age_words(age_seconds: float) -> str:
-    """How long memory was cold before it goes to swap, in words."""
-    minutes = f"{age_seconds / 60.0:.0f}"
-    return f"{minutes} more minute{'' if minutes == '1' else 's'}" if age_seconds else "two intervals"
 
 
 def _sentence(verdict: Verdict, binding: Binding, best: SwapAge) -> str:
