@@ -29,36 +29,18 @@ def recent_row(
 ) -> HostRecent:
     """What the newest ledger rows of a host, the verdict on them and its newest inventory say."""
     facts, body = read_facts(inventory), inventory or {}
-    promoted, demoted, psi, swap_in, swap_out, damon_promoted, damon_demoted = (
-        RateSum() if ledger is None else rate_of(ledger, what) for what in (*RATES, *FLOWS[2:])
-    )
+    rates = {what: RateSum() if ledger is None else rate_of(ledger, what) for what in (*RATES, *FLOWS[2:])}
+    sums: dict[str, Any] = {}
+    for what, rate in rates.items():
+        sums |= {f"{what}_total": rate.total if rate.n_known else None, f"{what}_seconds": rate.seconds}
+        sums[f"{what}_intervals"] = rate.intervals
     return HostRecent(
         host_id=host_id,
         built_at=built_at,
         started_at=None if ledger is None else _at(float(ledger.times_s[0] - ledger.dt_seconds[0])),
         ended_at=None if ledger is None else _at(float(ledger.times_s[-1])),
-        broken=promoted.broken or demoted.broken or psi.broken,
-        promoted_total=_total(promoted),
-        promoted_seconds=promoted.seconds,
-        promoted_intervals=promoted.intervals,
-        demoted_total=_total(demoted),
-        demoted_seconds=demoted.seconds,
-        demoted_intervals=demoted.intervals,
-        psi_total=_total(psi),
-        psi_seconds=psi.seconds,
-        psi_intervals=psi.intervals,
-        swap_in_total=_total(swap_in),
-        swap_in_seconds=swap_in.seconds,
-        swap_in_intervals=swap_in.intervals,
-        swap_out_total=_total(swap_out),
-        swap_out_seconds=swap_out.seconds,
-        swap_out_intervals=swap_out.intervals,
-        damon_promoted_total=_total(damon_promoted),
-        damon_promoted_seconds=damon_promoted.seconds,
-        damon_promoted_intervals=damon_promoted.intervals,
-        damon_demoted_total=_total(damon_demoted),
-        damon_demoted_seconds=damon_demoted.seconds,
-        damon_demoted_intervals=damon_demoted.intervals,
+        broken=any(rates[what].broken for what in RATES),
+        **sums,
         page_bytes=facts.machine.page_bytes,
         verdict=verdict.word,
         memory_bytes=facts.memory_bytes,
@@ -70,10 +52,6 @@ def recent_row(
         dialect=_text(body.get("dialect")),
         senders=body.get("senders"),
     )
-
-
-def _total(found: RateSum) -> float | None:
-    return found.total if found.n_known else None
 
 
 def _at(seconds: float) -> datetime:
