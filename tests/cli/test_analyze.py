@@ -203,3 +203,5 @@ def test_an_archive_of_one_root_is_one_snapshot(form: str, tmp_path: Path) -> No
         tar.add(root, "sosreport-db1")
     out, _ = analyze(archive, expect=3)
     assert out.startswith("1 snapshot;")
+    assert "`tierscope assess` judges one" in out
+    assert "Not counted here" not in out

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tierscope.domain.counters.senders import find_lack, find_offers
+from tierscope.domain.ingest.history import collectl
 from tierscope.domain.ingest.history.pcp import read_csv
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.domain.ingest.history.sysstat import read_json, read_raw
@@ -171,3 +172,62 @@ def test_rates_and_times_without_zone_are_refused() -> None:
     assert berlin.times_ms()[0] == 1793577600250 - 3_600_000
     with pytest.raises(ValueError, match="pmrep"):
         read_csv(["a,b", "1,2"], "db1", None)
+
+
+COLLECTL = """\
+################################################################################
+# Collectl:   V4.3.1-1  HiRes: 1  Options: -smM -i10
+# Host:       db1  DaemonOpts: -
+# Booted:     1795971491.01 [20261129-16:58:11]
+# HZ:         100  Arch: x86_64-linux-gnu-thread-multi PageSize: 4096
+# Kernel:     6.18.44  Memory: 24684084 kB  Swap: 0 kB
+################################################################################
+>>> 1795976039.036 <<<
+MemTotal:       24684084 kB
+Active(file):    5090100 kB
+workingset_refault_anon 7
+pgpromote_success 10
+pgdemote_kswapd 20
+pgfault 300
+pgactivate 1
+pgfree 2
+ctxt 12345
+numai Node 1 MemFree:          1000 kB
+numai Node 1 MemUsed:          3000 kB
+numas Node 1 numa_hit 5
+>>> 1795976049.036 <<<
+pgpromote_success 40
+pgfault 400
+"""
+
+
+def test_collectl_has_moves_as_counters_and_the_memory_of_nodes() -> None:
+    recorded = collectl.read_raw(COLLECTL.splitlines(keepends=True))
+    assert (recorded.host, recorded.about["release"], recorded.about["machine"]) == ("db1", "6.18.44", "x86_64")
+    given: dict[str, list[float]] = {}
+    for (metric, labels), column in recorded.columns.items():
+        found = find_other({"__name__": metric, **dict(labels)})
+        assert found is not None
+        assert found[0] == "collectl"
+        for key, scale in found[1]:
+            given[key] = [value * scale for _, value in sorted(column.items())]
+    assert given["host|vmstat|pgpromote_success"] == [10.0, 40.0]
+    assert given["host|meminfo|Active(file)"] == [5090100.0 * 1024]
+    assert given["node:1|meminfo|MemTotal"] == [4000.0 * 1024]
+    assert given["node:1|numastat|numa_hit"] == [5.0]
+    assert given["host|stat|btime"] == [1795971491.0] * 2
+    assert "host|vmstat|ctxt" not in given
+    assert [note.partition(":")[0] for note in recorded.notes] == ["hint faults", "memory by node"]
+    sent = [find_offers("collectl", given, {})]
+    lack = find_lack(sent, given)
+    assert lack is not None
+    assert "never records them" in lack.fix
+    told = find_lack(sent, given.keys() - {"host|vmstat|pgdemote_kswapd"})
+    assert told is not None
+    assert "--memopts ps" in told.fix
+
+
+def test_what_is_no_recording_of_collectl_is_refused() -> None:
+    for text in ("", "# Host:  db1\n", "MemTotal: 5 kB\n"):
+        with pytest.raises(ValueError, match="collectl"):
+            collectl.read_raw(text.splitlines(keepends=True))

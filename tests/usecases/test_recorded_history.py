@@ -6,7 +6,7 @@ import lzma
 import os
 import re
 import subprocess
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +157,29 @@ def test_a_file_of_sadc_has_what_the_kernel_counted(tmp_path: Path) -> None:
     faults = counted(recorded, "sysstat_vmstat_pgfault")
     assert is_in_order(before, *faults, page_faults())
     assert len(faults) == 3
-    (tmp_path / "sa02").write_bytes(gzip.decompress((tmp_path / "sa01.gz").read_bytes())[:200])
+    whole = gzip.decompress((tmp_path / "sa01.gz").read_bytes())
+    (tmp_path / "sa02").write_bytes(whole[:200])
     with pytest.raises(Unprocessable, match="sadf"):
         read_sysstat(tmp_path / "sa02", None)
+    (tmp_path / "sa03").write_bytes(whole[:-100])
+    (ended,) = read_sysstat(tmp_path / "sa03", None)
+    assert counted(ended, "sysstat_vmstat_pgfault") == faults[:2]
+    assert any("ends within a record" in note for note in ended.notes)
+    # Of sysstat 11.7.3, which Red Hat 8 has: the format 0x2173 and the version.
+    (tmp_path / "sa04").write_bytes(whole[:2] + b"\x73\x21\x0b\x07\x03" + whole[7:])
+    with pytest.raises(Unprocessable, match=r"sysstat version 11\.7\.3") as refused:
+        read_sysstat(tmp_path / "sa04", None)
+    assert "sadf -c" in str(refused.value.next_step)
+
+
+def test_json_of_several_days_in_one_file_is_taken_and_half_of_it_is_said_to_be_cut_off(tmp_path: Path) -> None:
+    days = [json.dumps(sadf_json(datetime(2026, 11, day, 0, 10, tzinfo=UTC), [1.5] * 3)) for day in (1, 2)]
+    file = tmp_path / "days.json"
+    file.write_text("\n".join(days) + "\n")
+    assert [one.host for one in read_sysstat(file, None)] == ["old1", "old1"]
+    file.write_text(days[0][:-5])
+    with pytest.raises(Unprocessable, match="is cut off"):
+        read_sysstat(file, None)
 
 
 def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> None:
@@ -187,11 +207,12 @@ def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> N
 def test_what_is_something_else_is_refused_with_what_takes_it(database_url: str, tmp_path: Path) -> None:
     other = tmp_path / "t.csv"
     other.write_text("time,pages\n1,2\n")
+    assert "no recording of collectl" in run_import(database_url, tmp_path, "collectl", other).stderr
     refused = run_import(database_url, tmp_path, "sysstat", other)
     assert "neither a data file of sysstat (sa) nor output of `sadf -j`" in refused.stderr
     text_of_sar = tmp_path / "sar.txt"
     text_of_sar.write_text("Linux 6.12.9 (db1)\t11/29/26\t_x86_64_\t(2 CPU)\n\n08:22:49  pgpgin/s\n")
-    for words in (("sysstat",), ("pcp", "--host", "db1")):
+    for words in (("sysstat",), ("pcp",), ("pcp", "--host", "db1")):
         refused = run_import(database_url, tmp_path, *words, text_of_sar)
         assert "It is text of sysstat (sar, mpstat, iostat or pidstat): it has rates alone" in refused.stderr
     refused = run_import(database_url, tmp_path, "pcp", other, "--host", "db1")

@@ -1,4 +1,4 @@
-"""`tierscope import sysstat` and `import pcp`: take over what was recorded before anything of ours ran on a host."""
+"""`tierscope import sysstat`, `pcp` and `collectl`: take over what a host recorded before anything of ours ran."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def register(import_app: typer.Typer) -> None:
     """Add the commands."""
     import_app.command("sysstat")(import_sysstat)
     import_app.command("pcp")(import_pcp)
+    import_app.command("collectl")(import_collectl)
 
 
 def import_sysstat(
@@ -67,6 +68,21 @@ def import_pcp(
 
     zone = _zone(timezone)
     recorded = [one for path in paths for one in read_pcp(path, host, zone)]
+    _store(recorded, host, label, demo=demo, as_json=as_json)
+
+
+def import_collectl(
+    paths: Annotated[list[Path], typer.Argument(help="Files *.raw.gz, packed or not, or directories of them.")],
+    host: Host = None,
+    label: Label = None,
+    *,
+    demo: Demo = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take over the history of a host that collectl recorded: tier moves, refaults, memory, by node with -s+M."""
+    from tierscope.usecases.ingest.recorded_history import read_collectl
+
+    recorded = [one for path in _there(paths) for one in read_collectl(path)]
     _store(recorded, host, label, demo=demo, as_json=as_json)
 
 

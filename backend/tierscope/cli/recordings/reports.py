@@ -221,8 +221,10 @@ def describe_moves(found: MovesAnalysis) -> str:
         "",
         *describe_advice(found.settings),
         "",
-        f"Ledger; the verdict is judged on the {found.steady_intervals} intervals with steady residency.",
     ]
+    if found.snapshots == 1:
+        return "\n".join([*lines, "No ledger: it counts between two snapshots. `tierscope assess` judges one."])
+    lines += [f"Ledger; the verdict is judged on the {found.steady_intervals} intervals with steady residency."]
     lines += _table(
         ("column", "unit", "whole", "steady", "trust"),
         (

@@ -3,7 +3,8 @@
 An agent sends every counter that the kernel prints, so that what is absent does not exist. Other programs print what
 they choose to. `SENDERS` says of each which counters it prints, by which setting, and by which counters it is seen that
 the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12, `plugins/inputs` of Telegraf 1.37,
-`src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor 0.60.
+`src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor 0.60,
+`getProc` of collectl 4.3.1.
 """
 
 import re
@@ -203,10 +204,40 @@ _SYSSTAT_RATES = replace(
     title="sysstat (rates of sadf -j)",
     doubt="Counted from rates per second times intervals in whole seconds.",
 )
+_COLLECTL = Sender(
+    "collectl",
+    "collectl",
+    "record with",
+    (
+        Offer("unlisted", r"host\|vmstat\|(numa|nr_(?!sh))|host\|pressure\.", "", ()),
+        # It stops at the first line that begins with `pgre`, behind which older kernels have demotions.
+        Offer(
+            "late",
+            r"host\|vmstat\|(pg(re|steal|scan|demote|migrate|inode)|slabs|kswapd|compact|thp|zswp|oom)",
+            "--memopts ps",
+            _vmstat("pgsteal_kswapd"),
+        ),
+        Offer("vmstat", r"host\|vmstat\|", "-s+m", _vmstat("pgactivate", "pgfault", "pgfree")),
+        Offer("meminfo", r"host\|meminfo\|", "-s+m", ("host|meminfo|MemTotal",)),
+        Offer("nodes", r"node:\d+\|(meminfo|numastat)\|", "-s+M", ()),
+    ),
+    "collectl never records them: our agent or node_exporter does.",
+    between=" ",
+)
 _CADVISOR = Sender("cadvisor", "cAdvisor", "", (), "Scrape node_exporter on the same machine, or run our agent there.")
 SENDERS: Mapping[str, Sender] = {
     sender.name: sender
-    for sender in (_NODE_EXPORTER, _NODE_SERIES, _TELEGRAF, _PCP, _HOSTMETRICS, _SYSSTAT, _SYSSTAT_RATES, _CADVISOR)
+    for sender in (
+        _NODE_EXPORTER,
+        _NODE_SERIES,
+        _TELEGRAF,
+        _PCP,
+        _HOSTMETRICS,
+        _SYSSTAT,
+        _SYSSTAT_RATES,
+        _COLLECTL,
+        _CADVISOR,
+    )
 }
 
 

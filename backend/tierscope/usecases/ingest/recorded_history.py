@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from tierscope.core.errors import ConfigurationError, Unprocessable
-from tierscope.domain.ingest.history import pcp, sysstat
+from tierscope.domain.ingest.history import collectl, pcp, sysstat
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.usecases.ingest.remote_write import RemoteWrite
@@ -29,6 +29,7 @@ RUN_SECONDS = 600
 _SADF = ("sadf", "Debian package sysstat")
 _PMREP = ("pmrep", "Debian package pcp, Red Hat package pcp-system-tools")
 _JSON = f"`sadf -j FILE -- {' '.join(sysstat.SAR_OPTIONS)} > FILE.json`"
+_CUT_OFF = "End of system activity file unexpected"
 _PACKED = {b"\xfd7zXZ\0": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
 _ARCHIVE = re.compile(r"\.(index|meta|\d+)(\.(xz|zst|gz|bz2|lzma))?$")
 
@@ -81,7 +82,12 @@ def _unpack(opened: Any, path: Path, whole: Path) -> None:  # noqa: ANN401 - thr
 
 def _read_sa(path: Path, version: str) -> Recorded:
     header = _run(_SADF, ["-H", str(path.resolve())], path)
-    text = _run(_SADF, ["-r", "-U", "-O", "debug", str(path.resolve()), "--", *sysstat.SAR_OPTIONS], path)
+    words = ["-r", "-U", "-O", "debug", str(path.resolve()), "--"]
+    text, cut_off, _ = _run(_SADF, [*words, *sysstat.SAR_OPTIONS], path, bears=_CUT_OFF).partition(_CUT_OFF)
+    if cut_off:
+        # sadf goes through the file for each kind and ends at the first, so each is asked for by itself.
+        kinds = [kind.split() for kind in re.findall(r"-\w(?: [A-Z]+)?", " ".join(sysstat.SAR_OPTIONS))]
+        text = "".join(_run(_SADF, [*words, *kind], path, bears=_CUT_OFF).partition(_CUT_OFF)[0] for kind in kinds)
     try:
         recorded = sysstat.read_raw(header, text)
     except ValueError as error:
@@ -92,12 +98,14 @@ def _read_sa(path: Path, version: str) -> Recorded:
             f"sadf {own} finds nothing in {path}, which sysstat {version} wrote",
             next_step=f"Use sadf {version} or later, or give what that of the host prints: {_JSON}.",
         )
+    if cut_off:
+        recorded.notes.append("the file ends within a record, as after a crash of its host: what is before is taken")
     return recorded
 
 
 def _read_json(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
     try:
-        hosts = json.loads(path.read_bytes())["sysstat"]["hosts"]
+        hosts = [host for document in _documents(path.read_text()) for host in document["sysstat"]["hosts"]]
         return [sysstat.read_json(host, zone) for host in hosts]
     except ValueError as error:
         if "zone" in str(error):
@@ -107,10 +115,22 @@ def _read_json(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
         _refuse(path, error)
 
 
+def _documents(text: str) -> Iterator[Any]:
+    """JSON documents one after the other, as `cat sa*.json` puts them."""
+    at, end = 0, len(text.rstrip())
+    while at < end or at == 0:
+        document, at = json.JSONDecoder().raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        yield document
+
+
 def _refuse(path: Path, error: Exception) -> NoReturn:
+    told = _what(path)
+    if "sadf -j" in told:
+        raise Unprocessable(
+            f"{path} is cut off, or no whole output of `sadf -j`: {error}", next_step=f"Give {_JSON}."
+        ) from error
     raise Unprocessable(
-        f"{path} is neither a data file of sysstat (sa) nor output of `sadf -j`",
-        next_step=_what(path) or f"Give {_JSON}.",
+        f"{path} is neither a data file of sysstat (sa) nor output of `sadf -j`", next_step=told or f"Give {_JSON}."
     ) from error
 
 
@@ -135,6 +155,9 @@ def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Record
         return [one for name in names for one in read_pcp(name, host, zone)]
     archive = _archive(path) if path.exists() else path
     if archive is None:
+        told = _what(path)
+        if host is None and told and "pmrep" not in told:
+            raise Unprocessable(f"{path} is no archive and no table of `pmrep -o csv`", next_step=told)
         if host is None:
             raise Unprocessable(f"{path} names no host", next_step="Add --host NAME.")
         with path.open(encoding="utf-8", errors="replace") as lines:
@@ -146,6 +169,34 @@ def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Record
     options.insert(options.index("-a") + 1, str(archive.absolute()))
     text = _run(_PMREP, options, path)
     return [_read_table(text.splitlines(), host or (named[1] if named else archive.name), zone, path)]
+
+
+def read_collectl(path: Path) -> list[Recorded]:
+    """What a raw file of collectl holds, packed or not, or a directory of them.
+
+    Raises:
+        Unprocessable: it is none.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if re.search(r"\.raw(\.gz)?$", file.name))
+        if not files:
+            raise Unprocessable(f"{path} has no file *.raw.gz", next_step="Name /var/log/collectl.")
+        return [one for file in files for one in read_collectl(file)]
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    try:
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8", errors="replace") as lines:
+            return [collectl.read_raw(_until_cut(lines))]
+    except (ValueError, OSError) as error:
+        raise Unprocessable(f"{path}: {error}", next_step=_what(path) or "Give a file *.raw.gz.") from error
+
+
+def _until_cut(lines: Iterable[str]) -> Iterator[str]:
+    """Lines up to where a packed file ends too early, as that of today does."""
+    try:
+        yield from lines
+    except EOFError:
+        return
 
 
 def _archive(path: Path) -> Path | None:
@@ -163,8 +214,11 @@ def _read_table(lines: Iterable[str], host: str, zone: ZoneInfo | None, path: Pa
         raise Unprocessable(f"{path}: {error}", next_step=step) from error
 
 
-def _run(program: tuple[str, str], words: Sequence[str], path: Path) -> str:
-    """What a program prints. It is not shown the Python of this one, which lacks the modules of its own."""
+def _run(program: tuple[str, str], words: Sequence[str], path: Path, *, bears: str = "") -> str:
+    """What a program prints. It is not shown the Python of this one, which lacks the modules of its own.
+
+    `bears`: an error that what it printed before is taken in spite of, with the error behind it.
+    """
     name, package = program
     environment = {**os.environ, "LC_ALL": "C", "PATH": f"/usr/bin:/bin:{os.environ.get('PATH', '')}"}
     found = shutil.which(name, path=environment["PATH"])
@@ -177,10 +231,14 @@ def _run(program: tuple[str, str], words: Sequence[str], path: Path) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unprocessable(f"{name} did not read {path}: {error}", next_step="Run it by hand.") from error
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        whole = (done.stderr or done.stdout).decode(errors="replace").strip()
+        if bears and bears in whole:
+            return done.stdout.decode(errors="replace") + bears
+        said = whole.splitlines() or [f"status {done.returncode}"]
+        convert = "Convert it (`sadf -c FILE > NEW`) and give NEW, or read it on the host that wrote it."
+        other = "Read it on the host that wrote it, and give what is printed there."
         raise Unprocessable(
-            f"{name} cannot read {path}: {said[0] if said else f'status {done.returncode}'}",
-            next_step="Read it on the host that wrote it, and give what is printed there.",
+            f"{name} cannot read {path}: {' '.join(said[:2])}", next_step=convert if "convert" in whole else other
         )
     return done.stdout.decode(errors="replace")
 

@@ -29,7 +29,7 @@ _KNOBS = {
 }
 _PART = "node_scrape_collector_success"
 _BUILD = "node_exporter_build_info"
-_RECORDED = ("sysstat_info", "pcp_info")
+_RECORDED = ("sysstat_info", "pcp_info", "collectl_info")
 """Of recordings that are imported: what `node_uname_info` has, and the version of the program."""
 INFO_METRICS = ("node_uname_info", "tierscope_node_tier", _PART, _BUILD, *_RECORDED, *_KNOBS)
 """Series whose labels or newest values an inventory is made of."""

@@ -100,7 +100,8 @@ _OTEL_SIZES = {
     "system_linux_memory_available": "MemAvailable",
     "system_linux_memory_dirty": "Dirty",
 }
-METRICS_LIKE = ("kernel\\_%", "mem\\_%", "pressure\\_total", "system\\_%", "sysstat\\_%", "pcp\\_%")
+_LISTS = re.compile(r"^(Active|Inactive)_(anon|file)$")
+METRICS_LIKE = ("kernel\\_%", "mem\\_%", "pressure\\_total", "system\\_%", "sysstat\\_%", "pcp\\_%", "collectl\\_%")
 """Patterns of SQL that all of their metrics match."""
 
 Found = tuple[tuple[str, float], ...]
@@ -117,6 +118,9 @@ def find_other(labels: Mapping[str, str]) -> tuple[str, Found] | None:
     if word == "sysstat":
         found = _sysstat(metric.removeprefix("sysstat_"))
         return ("sysstat_rates" if labels.get("form") == "rates" else "sysstat", found) if found else None
+    if word == "collectl":
+        found = _collectl(metric.removeprefix("collectl_"), labels)
+        return ("collectl", found) if found else None
     if metric == "pcp_boot_time_seconds":
         return "pcp", (("host|stat|btime", 1.0),)
     if word not in ("kernel", "mem", "pressure"):
@@ -130,7 +134,8 @@ def find_other(labels: Mapping[str, str]) -> tuple[str, Found] | None:
 
 def _telegraf(metric: str, labels: Mapping[str, str]) -> Found:
     if metric.startswith("kernel_vmstat_"):
-        return ((f"host|vmstat|{metric.removeprefix('kernel_vmstat_')}", 1.0),)
+        # Some relays put `_total` behind counters; no line of /proc/vmstat ends so.
+        return ((f"host|vmstat|{metric.removeprefix('kernel_vmstat_').removesuffix('_total')}", 1.0),)
     if not ("host" in labels or "exported_host" in labels):
         # Other names are too common to be Telegraf's without its label.
         return ()
@@ -183,6 +188,17 @@ def _sysstat(name: str) -> Found:
         resource, _, kind = rest.partition("_")
         return ((f"host|pressure.{resource}|{kind}_total_us", 1.0),)
     return ((f"host|{source}|{rest}", 1.0),) if source in ("vmstat", "meminfo") else ()
+
+
+def _collectl(name: str, labels: Mapping[str, str]) -> Found:
+    """Of series that `domain/ingest/history/collectl.py` makes."""
+    if name == "boot_time_seconds":
+        return (("host|stat|btime", 1.0),)
+    scope = f"node:{labels['node']}" if labels.get("node", "").isdecimal() else "host"
+    source, _, rest = name.partition("_")
+    if source == "meminfo":
+        rest = _LISTS.sub(r"\1(\2)", rest)
+    return ((f"{scope}|{source}|{rest}", 1.0),) if source in ("vmstat", "meminfo", "numastat") else ()
 
 
 def _hostmetrics(metric: str, labels: Mapping[str, str]) -> Found:
