@@ -76,6 +76,7 @@ ENDPOINTS: dict[str, Permission] = {
     "GET /v1/hosts/{host_id}/counters": "read:fleet",
     "GET /v1/hosts/{host_id}/counters/names": "read:fleet",
     "GET /v1/hosts/{host_id}/ledger": "read:fleet",
+    "GET /v1/hosts/{host_id}/triage": "read:fleet",
     "GET /v1/hosts/{host_id}/ping-pong": "read:fleet",
     "GET /v1/services": "read:fleet",
     "GET /v1/services/{service_id}": "read:fleet",

@@ -1,5 +1,6 @@
 """Looks at a page as it is served, with its content security policy in force: what it drew, refused and logged."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,6 +73,8 @@ _AXE = """async (rules) => {
     `${id}: ${nodes.slice(0, 4).map(({ target, failureSummary }) =>
       `${target.join(' ')} (${failureSummary.split('\\n')[1]?.trim()})`).join('; ')}`)
 }"""
+_MISREAD = re.compile(r"[^\n]{0,40}(?:\d ?[KMGT]iB/s|\de[+-]\d|\b\d[\d,]{3,} s\b|\+-|\u2212\u2212|\bNaN\b)[^\n]{0,30}")
+"""Flows in units of memory, exponents, hours as seconds, signs that stand twice, and no number."""
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 _OF_COLOURS = ["color-contrast"]
 """What is not about colours is the same in both themes."""
@@ -86,6 +89,7 @@ class Visits:
     logged: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
+    misread: list[str] = field(default_factory=list)
     told: Told = field(default_factory=Told)
     told_again: Told = field(default_factory=Told)
     """By pages that had told something else than another page."""
@@ -145,6 +149,7 @@ def look_at(
         visits.drawn.update(_read(page, _DRAWN))
         if axe:
             visits.told.read(page, path)
+            visits.misread.extend(f"{path}: {found}" for found in _MISREAD.findall(page.inner_text("main")))
             _judge(page, scheme, path, visits, _RULES)
             scheme = "dark" if scheme == "light" else "light"
             page.emulate_media(color_scheme=scheme)

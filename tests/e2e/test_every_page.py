@@ -99,6 +99,11 @@ def test_no_page_is_unreadable_in_its_theme(visits: Visits) -> None:
 
 
 @long
+def test_no_page_tells_numbers_as_nobody_reads_them(visits: Visits) -> None:
+    assert visits.misread == []
+
+
+@long
 def test_no_two_pages_tell_one_thing_differently(visits: Visits) -> None:
     apart = contradictions(visits.told, visits.told_again)
     assert not apart, "\n".join(apart[:20])

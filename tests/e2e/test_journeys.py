@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from e2e.conftest import fetch, watch_page
 from e2e.test_demo_pages import service_id
+from e2e.test_dragging import drag
 from factories.waiting import until
 from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
@@ -202,7 +203,10 @@ def test_why_a_host_is_slow_takes_two_clicks(clicks: Clicks, demo_url: str) -> N
     wrong = page.get_by_test_id("findings")
     expect(wrong.get_by_test_id("suffering-tiering_off")).to_be_visible()
     expect(wrong).not_to_contain_text("Nothing on this host needs fixing")
-    clicks.click(wrong.get_by_role("link", name="see the advice for its settings").first)
+    expect(page.get_by_test_id("chart-host-triage").locator(".main-svg").first).to_be_visible()
+    rows = fetch(f"{demo_url}/v1/hosts/{host['id']}/triage")["rows"]
+    assert {row["key"] for row in rows if row["status"] == "ok"} >= {"throughput", "latency", "hot_outside", "pressure"}
+    clicks.click(wrong.get_by_role("link").first)
     expect(page).to_have_url(re.compile("tab=advice"))
     assert clicks.count <= 2
 
@@ -281,6 +285,94 @@ def test_search_and_export_take_two_clicks(clicks: Clicks) -> None:
         clicks.click(page.get_by_role("menuitem", name="CSV"))
     assert download.value.suggested_filename.endswith(".csv")
     assert clicks.count <= 2
+
+
+def test_ones_own_prices_reach_a_workbook_within_five_clicks(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    clicks.go("TCO")
+    clicks.click(page.get_by_test_id("tco-presets").get_by_role("link", name="CXL at the advised ratio"))
+    expect(page).to_have_url(re.compile("start=cxl"))
+    before = page.get_by_test_id("tco-saving").inner_text()
+    page.get_by_role("textbox", name="DRAM, USD/GB").fill("8")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("prices.dram"))
+    expect(page.get_by_test_id("tco-saving")).not_to_have_text(before, use_inner_text=True)
+    with page.expect_download() as sheet:
+        clicks.click(page.get_by_role("button", name="Export to Excel"))
+    assert sheet.value.suggested_filename.endswith(".xlsx")
+    assert clicks.count <= 5
+
+
+def test_ping_pong_becomes_a_rule_whose_webhook_is_tried_within_thirteen_clicks(
+    operator: BrowserContext, demo_url: str
+) -> None:
+    with watch_page(operator) as page:
+        page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
+        clicks = Clicks(page, demo_url)
+        clicks.start("/")
+        clicks.go("Alerts")
+        clicks.click(page.get_by_role("tab", name="Rules"))
+        clicks.click(page.get_by_role("link", name="New rule"))
+        page.get_by_label("Condition", exact=True).fill("ping_pong_state >= warn")
+        page.get_by_role("textbox", name="Name").fill("Ping-pong with a webhook")
+        clicks.click(page.get_by_role("button", name="Add rule"))
+        expect(page.get_by_test_id("page-rule")).to_contain_text("own")
+        clicks.go("Alerts")
+        clicks.click(page.get_by_role("tab", name="Routes and deliveries"))
+        clicks.click(page.get_by_role("button", name="Edit").first)
+        clicks.click(page.get_by_role("button", name="Add receiver"))
+        receivers = page.get_by_test_id("edit-receivers")
+        receivers.get_by_role("textbox", name="Name").last.fill("hook")
+        receivers.get_by_role("textbox", name="url").last.fill("https://alerts.example.org/hook")
+        clicks.click(page.get_by_role("button", name="Add route"))
+        clicks.click(page.get_by_role("button", name="Save", exact=True))
+        clicks.click(page.get_by_role("button", name="Send a test to hook"))
+        # Whether it arrives depends on the network; that it was tried, and what came of it, is told.
+        expect(page.get_by_test_id("receivers").locator("[role=status], [role=alert]")).to_contain_text(
+            re.compile(r"\w{4}")
+        )
+        assert clicks.count <= 13
+
+
+def test_what_lies_at_hot_addresses_takes_two_clicks_and_a_drag(clicks: Clicks, demo_url: str) -> None:
+    clicks.start(f"/services/{service_id(demo_url, 'web')}")
+    page = clicks.page
+    clicks.click(page.get_by_role("tab", name="Heatmap"))
+    heatmap = page.get_by_role("application", name=re.compile("Heatmap"))
+    expect(heatmap.locator(".heatmaplayer image").first).to_be_attached()
+    clicks.click(page.get_by_text("Select", exact=True))
+    drag(page, heatmap.locator(".nsewdrag").first, (0.4, 0.2), (0.7, 0.5))
+    expect(page.get_by_test_id("selection-memory")).to_contain_text(re.compile("[KMGT]iB"))
+    shared = page.url
+    assert "sel=" in shared
+    page.goto("about:blank")
+    page.goto(shared)
+    expect(page.get_by_test_id("selection-memory")).to_contain_text(re.compile("[KMGT]iB"))
+    assert clicks.count <= 2
+
+
+def test_a_picture_of_a_chart_takes_two_clicks(clicks: Clicks) -> None:
+    clicks.start("/")
+    page = clicks.page
+    expect(page.get_by_test_id("chart-fleet-moves").locator(".js-plotly-plot")).to_be_visible()
+    clicks.click(page.get_by_role("button", name="Download Tier moves of all hosts over time", exact=True))
+    with page.expect_download() as image:
+        clicks.click(page.get_by_role("menuitem", name="PNG", exact=True))
+    assert image.value.suggested_filename.endswith(".png")
+    assert clicks.count <= 2
+
+
+def test_advice_becomes_an_experiment_in_three_clicks(operator: BrowserContext, demo_url: str) -> None:
+    with watch_page(operator) as page:
+        page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
+        clicks = Clicks(page, demo_url)
+        clicks.start("/")
+        clicks.go("Advice")
+        clicks.click(page.get_by_role("button", name="Start experiment").first)
+        expect(page).to_have_url(re.compile("/experiments/new"))
+        expect(page.get_by_test_id("page-new-experiment")).to_contain_text("hosts")
+        assert clicks.count <= 3
 
 
 def test_another_policy_takes_three_clicks(operator: BrowserContext, demo_url: str) -> None:

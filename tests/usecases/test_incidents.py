@@ -11,7 +11,9 @@ from tierscope.domain.alerts.rules import Rule, Scope
 from tierscope.domain.base.figures import Series
 from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.incident_answers import Incident, IncidentRow
+from tierscope.usecases.alerts.incident_rows import OF_A_HOST
 from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.alerts.triage import TriageReads
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fairness.incidents import TakenReads
 from tierscope.usecases.fleet.events import EventRequest, Events
@@ -72,6 +74,23 @@ def row(found: Incident, key: str) -> IncidentRow:
 
 def line(series: tuple[Series, ...], key: str) -> tuple[float | None, ...]:
     return next(part.values for part in series if part.key == key)
+
+
+def test_a_host_without_an_alert_has_the_same_lines_and_says_what_its_services_do_not_tell(database: Database) -> None:
+    watched = watch(database, RULE)
+    host = watched.enrol()
+    watched.send(host, HOST_KEYS, counting([QUIET] * 9 + [BUSY] * 10 + [QUIET] * 18))
+    watched.evaluate(MINUTES)
+    alert = incident(watched)
+    asked = {"from_": alert.window.start.isoformat(), "to": alert.window.end.isoformat()}
+    found = TriageReads(context(watched, MINUTES)).show(host.id, **asked, max_points=500)
+    assert (found.axis, found.ribbon) == (alert.axis, alert.ribbon)
+    by_key = {part.key: part for part in found.rows}
+    assert tuple(by_key) == OF_A_HOST
+    assert all(by_key[part.key] == part for part in alert.rows)
+    for key in ("latency", "hot_outside"):
+        assert by_key[key].status == "not_collected"
+        assert by_key[key].reason
 
 
 def test_lines_are_those_of_the_ledger_and_what_is_not_sent_says_why(database: Database) -> None:

@@ -117,6 +117,7 @@ ROUTERS = (
     tco.router,
     tiles.router,
     alerts.router,
+    alerts.of_hosts,
     rules.router,
     silences.router,
     routes.router,

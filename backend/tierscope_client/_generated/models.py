@@ -1862,6 +1862,16 @@ class HostTenant(TypedDict):
     worst_below: str | None
 
 
+class HostTriage(TypedDict):
+    """What the kernel did on a host, and what it did to its services, on one axis."""
+
+    axis: TimeAxis
+    events: list[EventItem]
+    ribbon: list[StateStretch]
+    rows: list[IncidentRow]
+    window: Window
+
+
 class HostsAway(TypedDict):
     """Hosts that no count of the answer holds: those of database nodes that are away."""
 
@@ -1960,7 +1970,7 @@ class IncidentOnset(TypedDict):
 class IncidentRow(TypedDict):
     """Lines that belong on one chart, on the axis of the answer."""
 
-    key: Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput"]
+    key: Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput", "latency", "hot_outside"]
     label: str
     reason: str | None
     series: list[Series]

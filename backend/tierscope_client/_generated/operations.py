@@ -3889,6 +3889,57 @@ class Client(Transport):
             ),
         )
 
+    def read_triage_file(
+        self,
+        host_id: str,
+        *,
+        format_: Literal["csv", "parquet", "arrow"],
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["rows.series", "ribbon", "events"] | None = None,
+    ) -> bytes:
+        """Why a host is slow. Throughput, latency, hot memory outside DRAM, free memory, pressure, tier moves and
+        refaults on one axis. As a file.
+        """
+        return self._bytes(
+            "GET",
+            f"/v1/hosts/{quote(host_id, safe='')}/triage",
+            query={"from": from_, "to": to, "max_points": max_points, "table": table, "format": format_},
+        )
+
+    def read_triage_table(
+        self,
+        host_id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        max_points: int | None = None,
+        table: Literal["rows.series", "ribbon", "events"] | None = None,
+    ) -> Table:
+        """Why a host is slow. Throughput, latency, hot memory outside DRAM, free memory, pressure, tier moves and
+        refaults on one axis. As a table, all pages of it.
+        """
+        return self._table(
+            f"/v1/hosts/{quote(host_id, safe='')}/triage",
+            {"from": from_, "to": to, "max_points": max_points, "table": table},
+        )
+
+    def read_triage(
+        self, host_id: str, *, from_: str | None = None, to: str | None = None, max_points: int | None = None
+    ) -> models.HostTriage:
+        """Why a host is slow. Throughput, latency, hot memory outside DRAM, free memory, pressure, tier moves and
+        refaults on one axis.
+        """
+        return cast(
+            "models.HostTriage",
+            self._json(
+                "GET",
+                f"/v1/hosts/{quote(host_id, safe='')}/triage",
+                query={"from": from_, "to": to, "max_points": max_points},
+            ),
+        )
+
     def read_vocabulary(self) -> models.Vocabulary:
         """What conditions can name. Series with their units and scopes, functions, units and placeholders."""
         return cast("models.Vocabulary", self._json("GET", "/v1/rules/vocabulary"))

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
@@ -227,6 +227,31 @@ describe('the host page', () => {
     const findings = await screen.findByTestId('findings')
     expect(findings.textContent?.indexOf('demoted before')).toBeLessThan(findings.textContent?.indexOf('clock') ?? -1)
     expect(findings.textContent).toContain('Fix:')
+    const advised = recorded('/v1/hosts/h-1/knob-advice').advice[0]?.title
+    expect(within(findings).getAllByRole('link', { name: advised }).length).toBeGreaterThan(0)
+    expect(screen.getByTestId('chart-host-triage')).toBeTruthy()
+  })
+
+  it('says that nothing needs fixing only where no setting is worth a change either', async () => {
+    const well = (advice: unknown[]) => (url: URL) => {
+      const { pathname } = url
+      if (pathname === '/v1/hosts/h-2') {
+        const host = recorded('/v1/hosts/h-2')
+        const summary = { ...host.summary, state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
+        return Response.json({ ...host, summary })
+      }
+      return pathname.endsWith('/knob-advice')
+        ? Response.json({ ...recorded('/v1/hosts/h-2/knob-advice'), advice })
+        : undefined
+    }
+    openApp('/hosts/h-2', well([]))
+    await waitFor(() =>
+      expect(screen.getByTestId('findings').textContent).toContain('Nothing on this host needs fixing'),
+    )
+    cleanup()
+    openApp('/hosts/h-2', well(recorded('/v1/hosts/h-2/knob-advice').advice))
+    await screen.findByRole('list', { name: 'What is wrong, do this' })
+    expect(screen.getByTestId('findings').textContent).not.toContain('Nothing on this host needs fixing')
   })
 
   it('says why a counter is missing', async () => {

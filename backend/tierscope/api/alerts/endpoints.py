@@ -14,11 +14,15 @@ from tierscope.usecases.alerts.answers import Alert, AlertDetail, AlertMark, Ale
 from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.incident_answers import Incident
 from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
+from tierscope.usecases.alerts.triage import HostTriage, TriageReads
 
 router = APIRouter(prefix="/v1/alerts", tags=["alerts"], dependencies=[Depends(requires("read:fleet"))])
 
+of_hosts = APIRouter(prefix="/v1/hosts", tags=["hosts"], dependencies=[Depends(requires("read:fleet"))])
+
 Reads = Annotated[AlertReads, Depends(use(lambda held: held.alerts))]
 Incidents = Annotated[IncidentReads, Depends(use(lambda held: held.incidents))]
+Triages = Annotated[TriageReads, Depends(use(lambda held: held.triages))]
 Host = Annotated[str | None, Query(description="Host id.")]
 Service = Annotated[str | None, Query(description="Service id: its own alerts and those of its hosts.")]
 Rule = Annotated[str | None, Query(description="Rule id.")]
@@ -90,3 +94,12 @@ def read_incident(
     The window begins well before the condition held and ends half an hour after the alert, 48 hours at most.
     """
     return answer(request, Incident, incidents.show(alert_id, max_points=max_points))
+
+
+@of_hosts.get("/{host_id}/triage", summary="Why a host is slow")
+@tabular("rows.series", "ribbon", "events")
+def read_triage(
+    request: Request, triages: Triages, host_id: str, from_: From = None, to: To = None, max_points: MaxPoints = 240
+) -> Answer[HostTriage]:
+    """Throughput, latency, hot memory outside DRAM, free memory, pressure, tier moves and refaults on one axis."""
+    return answer(request, HostTriage, triages.show(host_id, from_=from_, to=to, max_points=max_points))

@@ -27,6 +27,7 @@ from tierscope.usecases.alerts.backtest import Backtests
 from tierscope.usecases.alerts.incident import IncidentReads
 from tierscope.usecases.alerts.reads import AlertReads
 from tierscope.usecases.alerts.rules import Rules
+from tierscope.usecases.alerts.triage import TriageReads
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.capacity.plan import CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
@@ -146,6 +147,7 @@ class _Reads:
         self.sweeps = SweepReads(context)
         self.alerts = AlertReads(context)
         self.incidents = IncidentReads(context, TakenReads(context))
+        self.triages = TriageReads(context)
         self.series = Series(context)
         self.alert_routes = AlertRoutes(context)
         self.capacity = CapacityReads(context)

@@ -96,7 +96,7 @@ class IncidentReads:
         of_service = row.subject_id if row.subject_kind == "service" else None
         shared = self._tenants.taken([host.host_id for host in hosts], of_service, judged)
         with self._context.database.read() as session:
-            events = _events(session, window, {host.public_id for host in found.hosts}, found.service_ids)
+            events = events_around(session, window, {host.public_id for host in found.hosts}, found.service_ids)
         long = (row.resolved_at or now) - window.end > TAIL
         return Incident(
             alert_id=row.public_id,
@@ -221,7 +221,9 @@ def _minute(at: datetime) -> int:
     return int(at.timestamp() // MINUTE_S)
 
 
-def _events(session: ReadSession, window: Window, hosts: set[str], services: frozenset[str]) -> tuple[EventItem, ...]:
+def events_around(
+    session: ReadSession, window: Window, hosts: set[str], services: frozenset[str]
+) -> tuple[EventItem, ...]:
     """Marks of these hosts and services, and those of nobody in particular, the oldest first."""
     found = list_events(
         session, start=window.start, end=window.end, service=None, host=None, before=None, limit=MAX_EVENTS

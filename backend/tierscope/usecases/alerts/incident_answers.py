@@ -14,7 +14,7 @@ from tierscope.usecases.ledger.answers import ServiceState
 from tierscope.usecases.ledger.ping_pong import StateStretch
 
 IncidentKind = Literal["capacity", "spill", "agent", "tiering"]
-RowKey = Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput"]
+RowKey = Literal["tier_moves", "free_memory", "pressure", "refaults", "throughput", "latency", "hot_outside"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,23 @@ LEDGER_ROWS: tuple[tuple[RowKey, str, tuple[str, ...]], ...] = (
     ("pressure", "Memory pressure", ("psi_some_us",)),
     ("refaults", "Refaults", ("refault_anon_pages", "refault_file_pages")),
 )
-LABELS: dict[RowKey, str] = {"free_memory": "Free memory, top tier", "throughput": "Throughput"}
+LABELS: dict[RowKey, str] = {
+    "free_memory": "Free memory, top tier",
+    "throughput": "Throughput",
+    "latency": "Latency, p99",
+    "hot_outside": "Hot outside DRAM",
+}
 ORDER: tuple[RowKey, ...] = ("tier_moves", "free_memory", "pressure", "refaults", "throughput")
+OF_A_HOST: tuple[RowKey, ...] = (
+    "throughput",
+    "latency",
+    "hot_outside",
+    "free_memory",
+    "pressure",
+    "tier_moves",
+    "refaults",
+)
+"""What it did to services before what the kernel did."""
 _OF_FLEET = "This alert is about the whole fleet: open a host for its lines."
 _NO_HOST_THROUGHPUT = (
     "No single service of this host sends its throughput. Map it under `[[service_metrics]]` in the agent's"
@@ -69,7 +84,7 @@ def row_of_service_metrics(found: ServiceMetrics, grid: Grid) -> IncidentRow:
     if line is None:
         reason = found.reason or "The hosts of this service send load or latency, and no throughput."
         return IncidentRow("throughput", LABELS["throughput"], "not_collected", reason, ())
-    return IncidentRow("throughput", LABELS["throughput"], "ok", None, (_on_grid(line, found.axis.times, grid),))
+    return IncidentRow("throughput", LABELS["throughput"], "ok", None, (on_grid(line, found.axis.times, grid),))
 
 
 def row_of_host_throughput(session: ReadSession, host: SubjectHost, grid: Grid, *, now: datetime) -> IncidentRow:
@@ -79,7 +94,7 @@ def row_of_host_throughput(session: ReadSession, host: SubjectHost, grid: Grid, 
     if values is None or not np.isfinite(values).any():
         return IncidentRow("throughput", LABELS["throughput"], "not_collected", _NO_HOST_THROUGHPUT, ())
     line = Series("throughput", "Throughput", "count_per_s", gaps_to_none(values))
-    own = _on_grid(line, tuple(map(float, beside.grid.ends_s)), grid)
+    own = on_grid(line, tuple(map(float, beside.grid.ends_s)), grid)
     return IncidentRow("throughput", LABELS["throughput"], "ok", None, (own,))
 
 
@@ -89,12 +104,12 @@ def rows_of_fleet() -> list[IncidentRow]:
     return [IncidentRow(key, labels[key], "not_supported", _OF_FLEET, ()) for key in ORDER]
 
 
-def in_order(rows: Sequence[IncidentRow]) -> tuple[IncidentRow, ...]:
+def in_order(rows: Sequence[IncidentRow], order: Sequence[RowKey] = ORDER) -> tuple[IncidentRow, ...]:
     """Rows in the order of the chart."""
-    return tuple(sorted(rows, key=lambda row: ORDER.index(row.key)))
+    return tuple(sorted(rows, key=lambda row: order.index(row.key)))
 
 
-def _on_grid(series: Series, times: tuple[float, ...], grid: Grid) -> Series:
+def on_grid(series: Series, times: tuple[float, ...], grid: Grid) -> Series:
     """The same line on the incident's axis: as it is where the axes agree, else means of what falls into a bucket."""
     if times == tuple(map(float, grid.ends_s)):
         return series

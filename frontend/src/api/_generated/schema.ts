@@ -1378,6 +1378,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hosts/{host_id}/triage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why a host is slow
+         * @description Throughput, latency, hot memory outside DRAM, free memory, pressure, tier moves and refaults on one axis.
+         */
+        get: operations["read_triage_v1_hosts__host_id__triage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/ingest/batches": {
         parameters: {
             query?: never;
@@ -7082,6 +7102,23 @@ export interface components {
             worst_below: string | null;
         };
         /**
+         * HostTriage
+         * @description What the kernel did on a host, and what it did to its services, on one axis.
+         */
+        HostTriage: {
+            axis: components["schemas"]["TimeAxis"];
+            /** Events */
+            events: components["schemas"]["EventItem"][];
+            /**
+             * Ribbon
+             * @description Which verdict held when.
+             */
+            ribbon: components["schemas"]["StateStretch"][];
+            /** Rows */
+            rows: components["schemas"]["IncidentRow"][];
+            window: components["schemas"]["Window"];
+        };
+        /**
          * HostsAway
          * @description Hosts that no count of the answer holds: those of database nodes that are away.
          */
@@ -7268,7 +7305,7 @@ export interface components {
              * Key
              * @enum {string}
              */
-            key: "tier_moves" | "free_memory" | "pressure" | "refaults" | "throughput";
+            key: "tier_moves" | "free_memory" | "pressure" | "refaults" | "throughput" | "latency" | "hot_outside";
             /** Label */
             label: string;
             /**
@@ -14646,6 +14683,7 @@ export type HostState = components['schemas']['HostState'];
 export type HostSummary = components['schemas']['HostSummary'];
 export type HostSwapTier = components['schemas']['HostSwapTier'];
 export type HostTenant = components['schemas']['HostTenant'];
+export type HostTriage = components['schemas']['HostTriage'];
 export type HostsAway = components['schemas']['HostsAway'];
 export type HotSetOverlap = components['schemas']['HotSetOverlap'];
 export type HugePages = components['schemas']['HugePages'];
@@ -19170,6 +19208,61 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HostSwapTier"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Unchanged since the answer whose ETag was sent */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_triage_v1_hosts__host_id__triage_get: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with zone, or relative to now such as `-6h`. Default `-6h`. */
+                from?: string | null;
+                /** @description RFC 3339 with zone, or relative to now such as `-10m`. Default now. */
+                to?: string | null;
+                /** @description At most this many points; the resolution is named. */
+                max_points?: number;
+                /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
+                format?: "json" | "csv" | "parquet" | "arrow";
+                /** @description Which table a file has. */
+                table?: "rows.series" | "ribbon" | "events";
+            };
+            header?: {
+                /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Next-Cursor": components["headers"]["NextCursor"];
+                    "X-Origin": components["headers"]["Origin"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostTriage"];
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                     "text/csv": string;
@@ -24398,6 +24491,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "anonymous_reads": true,
+                     *       "catching_up": null,
                      *       "components": [
                      *         {
                      *           "detail": "answers",

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Incident } from '../../api/_generated/schema'
+import type { HostTriage, Incident } from '../../api/_generated/schema'
 import { alertStateColour } from '../../lib/alerts'
 import type { LoadState } from '../../lib/loadState'
 import { useChartTheme } from '../../ui/theme/useChartTheme'
@@ -9,7 +9,10 @@ import { incidentFigure, type Zoom } from './figure'
 import { styleOf } from './rows'
 
 interface IncidentChartProps {
-  incident: Incident | undefined
+  incident: Incident | HostTriage | undefined
+  name?: string
+  title?: string
+  label?: string
   load: LoadState
   height: number
   /** The part of the incident that is shown; null for all of it. */
@@ -19,7 +22,17 @@ interface IncidentChartProps {
 }
 
 /** An incident on one axis of time: what the kernel did, and what it did to the service. */
-export function IncidentChart({ incident, load, height, zoom, controls, onTimeZoom }: IncidentChartProps) {
+export function IncidentChart({
+  incident,
+  name = 'incident',
+  title = 'What happened',
+  label = 'The incident over time',
+  load,
+  height,
+  zoom,
+  controls,
+  onTimeZoom,
+}: IncidentChartProps) {
   const theme = useChartTheme()
   const figure = useFigure(incidentFigure, incident, zoom)
   const nothing = incident?.rows.every(({ status }) => status !== 'ok') === true
@@ -28,9 +41,9 @@ export function IncidentChart({ incident, load, height, zoom, controls, onTimeZo
   return (
     <ChartPanel
       chart="incident"
-      name="incident"
-      title="What happened"
-      label="The incident over time"
+      name={name}
+      title={title}
+      label={label}
       load={load}
       figure={figure}
       height={height}
@@ -38,14 +51,18 @@ export function IncidentChart({ incident, load, height, zoom, controls, onTimeZo
       empty={
         nothing
           ? {
-              title: 'No lines for this alert',
+              title: 'No lines in this time',
               next: incident.rows.find(({ reason }) => reason !== null)?.reason ?? 'Open the host’s page.',
             }
           : null
       }
       legend={[
-        { label: 'condition holds', colour: alertStateColour('pending', theme.name) },
-        { label: 'firing', colour: alertStateColour('firing', theme.name) },
+        ...(incident !== undefined && 'onset' in incident
+          ? [
+              { label: 'condition holds', colour: alertStateColour('pending', theme.name) },
+              { label: 'firing', colour: alertStateColour('firing', theme.name) },
+            ]
+          : []),
         ...lines.map(({ key, label }) => ({ label, colour: styleOf(key).colour(theme) })),
       ]}
       onTimeZoom={onTimeZoom}

@@ -15,7 +15,9 @@ import { absentRow, lineRow, ribbonRow, type AxisLayouts, type Place } from './r
 type Shapes = NonNullable<Layout['shapes']>
 type Annotations = NonNullable<Layout['annotations']>
 
-export type ShownIncident = Pick<Incident, 'window' | 'axis' | 'ribbon' | 'rows' | 'onset' | 'events'>
+/** Of an alert with its moments, or of a host alone. */
+export type ShownIncident = Pick<Incident, 'window' | 'axis' | 'ribbon' | 'rows' | 'events'> &
+  Partial<Pick<Incident, 'onset'>>
 
 /** A stretch of the axis in Unix seconds. */
 export interface Zoom {
@@ -139,8 +141,13 @@ export function incidentFigure(incident: ShownIncident, theme: ChartTheme, zoom:
     range.start,
     range.end,
   )
-  const moments = momentMarks(momentsOf(incident.onset, theme), range)
-  const shapes: Shapes = [...shades(incident.onset, whole.end, theme), ...events.shapes, ...moments.shapes]
+  const { onset } = incident
+  const moments = momentMarks(onset === undefined ? [] : momentsOf(onset, theme), range)
+  const shapes: Shapes = [
+    ...(onset === undefined ? [] : shades(onset, whole.end, theme)),
+    ...events.shapes,
+    ...moments.shapes,
+  ]
   const annotations: Annotations = [...events.annotations, ...moments.annotations]
   let axes: AxisLayouts = {}
   places.forEach((place, index) => {

@@ -27,6 +27,8 @@ const styles: Record<string, SeriesStyle> = {
   refault_anon_pages: { colour: () => kindColour('anon') },
   refault_file_pages: { colour: () => kindColour('file') },
   throughput: { colour: () => seriesColour(0) },
+  latency_p99: { colour: () => seriesColour(2) },
+  hot_outside_dram_bytes: { colour: () => tierColour('cxl') },
 }
 
 /** How a series of an incident is drawn. */

@@ -1,5 +1,5 @@
 import { Skeleton } from '@mantine/core'
-import type { HostSummary } from '../../api/_generated/schema'
+import type { HostKnobAdvice, HostSummary } from '../../api/_generated/schema'
 import { sufferingsOf } from '../../lib/fleet/causes'
 import { byUrgency } from '../../lib/fleet/findings'
 import { EmptyState } from '../../ui/states/EmptyState'
@@ -10,19 +10,31 @@ import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './FindingsList.module.css'
 import { HostLink } from '../shell/links'
 
-/** What is wrong with a host: its state, verdict and settings, then findings with cause, fix and confidence. */
-export function FindingsList({ host }: { host: HostSummary | undefined }) {
-  if (host === undefined) return <Skeleton height={160} />
+interface FindingsListProps {
+  host: HostSummary | undefined
+  /** Advice on its settings; null where it cannot be had. */
+  advice: HostKnobAdvice['advice'] | null | undefined
+}
+
+/**
+ * What is wrong with a host and what to do, the gravest first: its state, verdict and settings, findings with cause, fix
+ * and confidence, then advice on settings in the order in which to try it.
+ */
+export function FindingsList({ host, advice }: FindingsListProps) {
+  if (host === undefined || advice === undefined) return <Skeleton height={160} />
   const sufferings = sufferingsOf(host)
-  if (sufferings.length + host.findings.length === 0) {
+  const [first] = advice ?? []
+  if (sufferings.length + host.findings.length === 0 && first === undefined) {
     const next =
-      host.verdict === 'not_known'
-        ? 'Whether its accesses are slow is not known, so nothing says that all is well.'
-        : 'Nothing on this host needs fixing.'
+      advice === null
+        ? 'Advice on its settings cannot be had now, so nothing says that all is well.'
+        : host.verdict === 'not_known'
+          ? 'Whether its accesses are slow is not known, so nothing says that all is well.'
+          : 'Nothing on this host needs fixing.'
     return <EmptyState title="No findings" next={next} />
   }
   return (
-    <ul className={classes.list} tabIndex={0} aria-label="Findings">
+    <ol className={classes.list} tabIndex={0} aria-label="What is wrong, do this">
       {sufferings.map(({ kind, key, tone, label, meaning }) => (
         <li key={key} className={classes.item} data-testid={`suffering-${key}`}>
           <div className={classes.head}>
@@ -37,7 +49,7 @@ export function FindingsList({ host }: { host: HostSummary | undefined }) {
               </HostLink>
             ) : (
               <HostLink id={host.id} tab="advice">
-                see the advice for its settings
+                {first === undefined ? 'see the advice for its settings' : first.title}
               </HostLink>
             )}
           </p>
@@ -62,6 +74,23 @@ export function FindingsList({ host }: { host: HostSummary | undefined }) {
           </p>
         </li>
       ))}
-    </ul>
+      {/* What helps against a verdict stands beside it already. */}
+      {advice?.slice(sufferings.some(({ kind }) => kind !== 'state') ? 1 : 0).map(({ rule, title, effect }) => (
+        <li key={rule} className={classes.item} data-testid={`advised-${rule}`}>
+          <div className={classes.head}>
+            <SeverityTag severity="info" />
+          </div>
+          <p className={classes.cause}>
+            <Prose text={effect} />
+          </p>
+          <p className={classes.fix}>
+            <strong>Do this:</strong>{' '}
+            <HostLink id={host.id} tab="advice">
+              {title}
+            </HostLink>
+          </p>
+        </li>
+      ))}
+    </ol>
   )
 }

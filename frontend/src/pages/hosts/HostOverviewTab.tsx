@@ -3,16 +3,17 @@ import { useMemo } from 'react'
 import type { CounterAnswer, HostDetail } from '../../api/_generated/schema'
 import { hostPodsQuery } from '../../api/queries/fleet/pods'
 import { counterQuery } from '../../api/queries/ledger/counters'
+import { hostTriageQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
+import { knobAdviceQuery } from '../../api/queries/knobs'
 import { hostLedgerQuery } from '../../api/queries/ledger/tierMoves'
 import type { ChartMark } from '../../charts/eventMarks'
 import { linesInPages } from '../../charts/ledger/figure'
+import { IncidentChart } from '../../charts/incident/IncidentChart'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
 import { counterLines } from '../../charts/lines/counterLines'
-import { sufferingsOf } from '../../lib/fleet/causes'
 import { podsNote } from '../../lib/text/pods'
-import { countOf } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { Stat } from '../../ui/figures/Stat'
 import { StatStrip } from '../../ui/figures/StatStrip'
@@ -49,6 +50,9 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
     ...hostPodsQuery(hostId, range.refreshMs),
     enabled: host?.pods !== null && host?.pods !== undefined,
   })
+  const triage = useQuery(hostTriageQuery(hostId, range))
+  const knobs = useQuery(knobAdviceQuery(hostId, range))
+  const advice = knobs.data?.advice ?? (knobs.isError ? null : undefined)
   const pressure = useQuery(counterQuery(hostId, pressureName, undefined, range))
   const other = askOther(comparison, hostId, range)
   const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
@@ -86,18 +90,20 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
         <Panel title="Memory tiers" hint="nodes by tier, with use, watermarks, latency and bandwidth" testId="topology">
           <Topology nodes={host?.nodes} swaps={host?.swaps} />
         </Panel>
-        <Panel
-          title="What is wrong"
-          hint={
-            host === undefined
-              ? undefined
-              : countOf(sufferingsOf(host.summary).length + host.summary.findings.length, 'thing')
-          }
-          testId="findings"
-        >
-          <FindingsList host={host?.summary} />
+        <Panel title="What is wrong" hint="and what to do, the gravest first" testId="findings">
+          <FindingsList host={host?.summary} advice={advice} />
         </Panel>
       </div>
+      <IncidentChart
+        name="host-triage"
+        title="What happened"
+        label="What the kernel did on this host, and what it did to its services"
+        incident={triage.data}
+        load={loadStateOf(triage)}
+        height={470}
+        zoom={null}
+        onTimeZoom={zoomTo}
+      />
       <Columns stretch>
         <LedgerChart
           ledger={ledger.data}

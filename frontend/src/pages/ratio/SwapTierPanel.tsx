@@ -105,7 +105,9 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
   const load = loadStateOf(query)
   const answer = query.data
   const verdict = answer?.verdict ?? null
-  const assumed = answer?.assumptions.map(({ name, value, why }) => `${name.replaceAll('_', ' ')}: ${value}; ${why}.`)
+  const assumed = answer?.assumptions.map(
+    ({ name, value, why }) => `${name.replaceAll('_', ' ').replace('cxl', 'CXL')}: ${value}; ${why}.`,
+  )
   return (
     <>
       <Panel

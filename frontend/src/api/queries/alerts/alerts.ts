@@ -48,6 +48,16 @@ export function incidentQuery(alertId: string, refreshMs: number | null) {
   )
 }
 
+/** Why a host is slow: what the kernel did and what it did to services, on one axis. */
+export function hostTriageQuery(hostId: string, range: TimeRange) {
+  return rangedQuery(['host-triage', hostId, range.from, range.to], range, (signal) =>
+    client.GET('/v1/hosts/{host_id}/triage', {
+      params: { path: { host_id: hostId }, query: rangeQuery(range) },
+      signal,
+    }),
+  )
+}
+
 /** When which alert was in which state. */
 export function alertTimelineQuery(filter: AlertFilter, range: TimeRange) {
   return rangedQuery(['alert-timeline', filter, range.from, range.to], range, (signal) =>

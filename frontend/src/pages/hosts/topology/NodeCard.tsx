@@ -12,8 +12,9 @@ function pair(read: number | null, write: number | null, unit: string): string {
 }
 
 function bandwidth(node: NodeInfo): string {
-  const gib = (mib: number | null) => (mib === null ? null : Math.round(mib / 1024))
-  return pair(gib(node.read_bandwidth_mib_per_s), gib(node.write_bandwidth_mib_per_s), 'GiB/s')
+  // As flows are told elsewhere.
+  const gb = (mib: number | null) => (mib === null ? null : Math.round((mib * 1024 ** 2) / 1e9))
+  return pair(gb(node.read_bandwidth_mib_per_s), gb(node.write_bandwidth_mib_per_s), 'GB/s')
 }
 
 interface NodeCardProps {
