@@ -10,6 +10,7 @@ from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.ledger import Ledger, Verdict
 from tierscope.domain.ledger.course import newest_hour
 from tierscope.domain.ledger.figures import FLOWS, RATES, RateSum, rate_of
+from tierscope.storage.fleet import recent
 from tierscope.storage.fleet.recent import HostRecent, replace_recent
 from tierscope.storage.ledger.rows import read_newest
 from tierscope.usecases.ledger.recent import LEDGER_SPAN, RECENT_ROWS, judge_recent
@@ -29,17 +30,19 @@ def recent_row(
 ) -> HostRecent:
     """What the newest ledger rows of a host, the verdict on them and its newest inventory say."""
     facts, body = read_facts(inventory), inventory or {}
-    rates = {what: RateSum() if ledger is None else rate_of(ledger, what) for what in (*RATES, *FLOWS[2:])}
     sums: dict[str, Any] = {}
-    for what, rate in rates.items():
-        sums |= {f"{what}_total": rate.total if rate.n_known else None, f"{what}_seconds": rate.seconds}
-        sums[f"{what}_intervals"] = rate.intervals
+    broken = False
+    for name, what in zip((*recent.RATES, *recent.FLOWS[2:]), (*RATES, *FLOWS[2:]), strict=True):
+        rate = RateSum() if ledger is None else rate_of(ledger, what)
+        broken |= rate.broken and name in recent.RATES
+        sums |= {f"{name}_total": rate.total if rate.n_known else None, f"{name}_seconds": rate.seconds}
+        sums[f"{name}_intervals"] = rate.intervals
     return HostRecent(
         host_id=host_id,
         built_at=built_at,
         started_at=None if ledger is None else _at(float(ledger.times_s[0] - ledger.dt_seconds[0])),
         ended_at=None if ledger is None else _at(float(ledger.times_s[-1])),
-        broken=any(rates[what].broken for what in RATES),
+        broken=broken,
         **sums,
         page_bytes=facts.machine.page_bytes,
         verdict=verdict.word,
