@@ -4,12 +4,15 @@ import base64
 import binascii
 import json
 from datetime import datetime
+from typing import TypeVar
 
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import BadRequest, NotFound
 from tierscope.storage.base import subjects
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
 from tierscope.storage.fleet.hosts import HostRow, find_host
+
+Subject = TypeVar("Subject")
 
 
 def require_host(session: ReadSession, public_id: str) -> HostRow:
@@ -30,10 +33,7 @@ def require_subject_host(session: ReadSession, public_id: str) -> SubjectHost:
     Raises:
         NotFound: there is none.
     """
-    host = subjects.find_host(session, public_id)
-    if host is None:
-        raise NotFound(f"there is no host {public_id[:80]!r}", next_step="List hosts with GET /v1/hosts.")
-    return host
+    return _known(subjects.find_host(session, public_id), "host", public_id)
 
 
 def host_named(database: Database, name: str) -> str:
@@ -43,10 +43,7 @@ def host_named(database: Database, name: str) -> str:
         NotFound: there is none.
     """
     with database.read() as session:
-        host = subjects.find_host_named(session, name)
-    if host is None:
-        raise NotFound(f"there is no host {name[:80]!r}", next_step="List hosts with GET /v1/hosts.")
-    return host.public_id
+        return _known(subjects.find_host_named(session, name), "host", name).public_id
 
 
 def service_named(database: Database, name: str) -> str:
@@ -56,10 +53,7 @@ def service_named(database: Database, name: str) -> str:
         NotFound: there is none.
     """
     with database.read() as session:
-        service = subjects.find_service_named(session, name)
-    if service is None:
-        raise NotFound(f"there is no service {name[:80]!r}", next_step="List services with GET /v1/services.")
-    return service.public_id
+        return _known(subjects.find_service_named(session, name), "service", name).public_id
 
 
 def require_service(session: ReadSession, public_id: str) -> SubjectService:
@@ -68,10 +62,13 @@ def require_service(session: ReadSession, public_id: str) -> SubjectService:
     Raises:
         NotFound: there is none.
     """
-    service = subjects.find_service(session, public_id)
-    if service is None:
-        raise NotFound(f"there is no service {public_id[:80]!r}")
-    return service
+    return _known(subjects.find_service(session, public_id), "service", public_id)
+
+
+def _known(found: Subject | None, kind: str, name: str) -> Subject:
+    if found is None:
+        raise NotFound(f"there is no {kind} {name[:80]!r}", next_step=f"List {kind}s with GET /v1/{kind}s.")
+    return found
 
 
 def require_service_hosts(
