@@ -2,8 +2,8 @@ import type { Data } from 'plotly.js'
 import { costColours, type ChartTheme } from '../../lib/palette'
 import { formatMoney, formatMoneyChange } from '../../lib/tco/money'
 import { middleCut, plotText } from '../../lib/text/escape'
-import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { axisTitle, rowsFromTheTop, horizontalBarLayout } from '../horizontalBars'
 
 /** What lies between the yearly costs of two machines, part by part. Amounts per host and year. */
 export interface CostSteps {
@@ -27,11 +27,10 @@ export function costWaterfallFigure({ currency, from, to, steps }: CostSteps, th
   const [lowest, highest] = [Math.min(from.annual, ...starts, ...ends), Math.max(from.annual, ...starts, ...ends)]
   // Parts of a few per cent are seen only where the axis does not begin at zero; then it says so.
   const floor = Math.max(0, lowest - (highest - lowest) * 0.6)
-  const rows = names.map((_, index) => names.length - 1 - index)
   const bar: Data = {
     type: 'bar',
     orientation: 'h',
-    y: rows,
+    y: rowsFromTheTop(names),
     base: [floor, ...shown.map((_, index) => Math.min(starts[index] ?? 0, ends[index] ?? 0)), floor],
     x: [from.annual - floor, ...shown.map(({ delta }) => Math.abs(delta)), to.annual - floor],
     text: texts,
@@ -53,36 +52,17 @@ export function costWaterfallFigure({ currency, from, to, steps }: CostSteps, th
   }
   return {
     data: [bar],
-    layout: {
-      ...baseLayout(theme),
-      margin: { l: 158, r: 16, t: 8, b: 44, pad: 4 },
-      hovermode: 'closest',
-      dragmode: false,
-      bargap: 0.35,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+    layout: horizontalBarLayout(
+      theme,
+      158,
+      names.map((name) => plotText(middleCut(name, 24))),
+      {
         // The right end keeps room for the text of the longest bar.
         range: [floor, highest + (highest - floor) * 0.22],
         nticks: 5,
-        title: {
-          text: `${plotText(currency)} per host and year${floor > 0 ? ', not from 0' : ''}`,
-          font: { size: 11 },
-          standoff: 6,
-        },
+        title: axisTitle(`${plotText(currency)} per host and year${floor > 0 ? ', not from 0' : ''}`),
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'normal',
-        showgrid: false,
-        zeroline: false,
-        range: [-0.6, names.length - 0.4],
-        tickvals: rows,
-        ticktext: names.map((name) => plotText(middleCut(name, 24))),
-        tickfont: { size: 11, color: theme.text },
-      },
-    },
+    ),
     table: {
       columns: ['part', `difference (${currency} per host and year)`, `cost so far (${currency} per host and year)`],
       rows: [

@@ -3,8 +3,8 @@ import type { RatioParts } from '../../api/_generated/schema'
 import { costColours, tierColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatBytes } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
+import { axisTitle, rowsFromTheTop, horizontalBarLayout } from '../horizontalBars'
 
 type Part = RatioParts['parts'][number]
 
@@ -47,7 +47,6 @@ export function ratioWaterfallFigure(parts: RatioParts, theme: ChartTheme): Char
   const total = { lo: parts.lo_bytes / gib, value: parts.dram_bytes / gib, hi: parts.hi_bytes / gib }
   const names = [...steps.map(({ part }) => partLabels[part.name]), `DRAM at ${parts.name}`]
   const texts = [...steps.map(({ part }) => signedBytes(part.bytes ?? 0)), formatBytes(parts.dram_bytes)]
-  const rows = names.map((_, index) => names.length - 1 - index)
   // Plotly draws no whisker where its length is no number; one of zero length would look like an interval.
   const off = (from: number | null, to: number | null) =>
     from === null || to === null ? Number.NaN : (to - from) / gib
@@ -58,7 +57,7 @@ export function ratioWaterfallFigure(parts: RatioParts, theme: ChartTheme): Char
   const bar: Data = {
     type: 'bar',
     orientation: 'h',
-    y: rows,
+    y: rowsFromTheTop(names),
     base: [...steps.map(({ start }) => start / gib), 0],
     x: [...steps.map(({ part }) => (part.bytes ?? 0) / gib), total.value],
     error_x: {
@@ -82,31 +81,12 @@ export function ratioWaterfallFigure(parts: RatioParts, theme: ChartTheme): Char
   }
   return {
     data: [bar],
-    layout: {
-      ...baseLayout(theme),
-      margin: { l: 142, r: 16, t: 8, b: 44, pad: 4 },
-      hovermode: 'closest',
-      dragmode: false,
-      bargap: 0.35,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'tozero',
-        nticks: 6,
-        title: { text: 'GiB of one host', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        rangemode: 'normal',
-        showgrid: false,
-        zeroline: false,
-        range: [-0.6, names.length - 0.4],
-        tickvals: rows,
-        ticktext: names.map((name, index) => `${plotText(name)}<br><b>${texts[index] ?? ''}</b>`),
-        tickfont: { size: 11, color: theme.text },
-      },
-    },
+    layout: horizontalBarLayout(
+      theme,
+      142,
+      names.map((name, index) => `${plotText(name)}<br><b>${texts[index] ?? ''}</b>`),
+      { rangemode: 'tozero', nticks: 6, title: axisTitle('GiB of one host') },
+    ),
     table: {
       columns: ['part', 'bytes', 'lower (bytes)', 'upper (bytes)', 'source'],
       rows: [
