@@ -234,13 +234,12 @@ describe('the host page', () => {
 
   it('says that nothing needs fixing only where no setting is worth a change either', async () => {
     const well = (advice: unknown[]) => (url: URL) => {
-      const { pathname } = url
-      if (pathname === '/v1/hosts/h-2') {
+      if (url.pathname === '/v1/hosts/h-2') {
         const host = recorded('/v1/hosts/h-2')
         const summary = { ...host.summary, state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
         return Response.json({ ...host, summary })
       }
-      return pathname.endsWith('/knob-advice')
+      return url.pathname.endsWith('/knob-advice')
         ? Response.json({ ...recorded('/v1/hosts/h-2/knob-advice'), advice })
         : undefined
     }

@@ -112,7 +112,7 @@ export function FleetPage(): ReactNode {
             />
           )}
           <Columns stretch>
-            <GridSection window={fleet?.window} range={range} height={300} />
+            <GridSection window={fleet?.window} range={range} height={280} />
             <ServiceHeatChart fleet={fleet} load={load} onService={openService} />
           </Columns>
           <FleetStats fleet={fleet} />
