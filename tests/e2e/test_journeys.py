@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from e2e.conftest import fetch, watch_page
+from cli.commands import Tierscope
+from e2e.conftest import fetch, log_in, watch_page
+from e2e.page_visits import patient_context
 from e2e.test_demo_pages import service_id
 from e2e.test_dragging import drag
 from factories.waiting import until
@@ -305,9 +307,10 @@ def test_ones_own_prices_reach_a_workbook_within_five_clicks(clicks: Clicks) -> 
 
 
 def test_ping_pong_becomes_a_rule_whose_webhook_is_tried_within_thirteen_clicks(
-    operator: BrowserContext, demo_url: str
+    browser: Browser, demo: Tierscope, demo_url: str
 ) -> None:
-    with watch_page(operator) as page:
+    with patient_context(browser) as administrator, watch_page(administrator) as page:
+        log_in(page, demo, "admin")
         page.set_viewport_size(SCREEN)  # type: ignore[arg-type]
         clicks = Clicks(page, demo_url)
         clicks.start("/")

@@ -12,6 +12,28 @@ const session = recorded('/v1/session')
 
 const refused = () => problem(401, 'Nobody is logged in.', 'Log in.')
 
+describe('a form for which somebody lacks rights', () => {
+  it.each([
+    ['/alerts?tab=rules', 'Log in to add a rule'],
+    ['/alerts?tab=silences', 'Log in to silence alerts'],
+    ['/alerts?tab=routes', 'Log in to edit'],
+    ['/capacity?tab=reports', 'Log in to schedule a report'],
+    ['/simulator?new=on', 'Log in to start a sweep'],
+    ['/experiments/new?service=svc-feed', 'Log in to start it'],
+    ['/services/svc-feed?tab=advice', 'Log in to add your own'],
+  ])('is not open to who is not logged in: %s', async (path, words) => {
+    openApp(path, (url) => (url.pathname === '/v1/session' ? Response.json(anonymous) : undefined))
+    expect((await screen.findAllByText(words, {}, { timeout: 10_000 })).length).toBeGreaterThan(0)
+  })
+
+  it('is not open to a role that nobody owns it under', async () => {
+    const operator = { ...session, permissions: session.permissions.filter((name) => name !== 'write:routes') }
+    openApp('/alerts?tab=routes', (url) => (url.pathname === '/v1/session' ? Response.json(operator) : undefined))
+    expect((await screen.findAllByText('Your role may not edit')).length).toBeGreaterThan(0)
+    expect(screen.queryByRole('button', { name: 'Edit' })).toBeNull()
+  })
+})
+
 describe('logging in', () => {
   it('takes name and password, and returns to where one was', async () => {
     const sent: unknown[] = []

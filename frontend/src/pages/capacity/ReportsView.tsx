@@ -14,6 +14,7 @@ import { Timestamp } from '../../ui/text/Timestamp'
 import { blankReport } from './reportEntry'
 import { ReportForm } from './ReportForm'
 import { ReportPreview } from './ReportPreview'
+import { LoginFirst } from '../shell/access/LoginFirst'
 
 /** Reports that are sent by a schedule: those that exist, a new one, and what it would say now. */
 export function ReportsView() {
@@ -44,7 +45,9 @@ export function ReportsView() {
           empty={{ title: 'No scheduled reports', next: 'Schedule one below.' }}
         />
       </Panel>
-      <ReportForm entry={entry} onChange={setEntry} />
+      <LoginFirst may="write:reports" to="schedule a report">
+        <ReportForm entry={entry} onChange={setEntry} />
+      </LoginFirst>
       <ReportPreview name={entry.name} sections={entry.sections} />
     </Stack>
   )

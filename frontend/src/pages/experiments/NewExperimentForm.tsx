@@ -16,6 +16,7 @@ import { armsOf, blankEntry, entryOf, requestOf } from './experimentEntry'
 import classes from './ExperimentPage.module.css'
 import { PlanPanel } from './PlanPanel'
 import { TextField } from '../../ui/inputs/fields'
+import { LoginFirst } from '../shell/access/LoginFirst'
 
 type NumberKey = 'margin' | 'canary' | 'startsIn' | 'before' | 'hours' | 'settlingMinutes'
 
@@ -107,9 +108,11 @@ export function NewExperimentForm({ service, advice, proposal: first, onService 
               value={entry.hypothesis}
               onText={(hypothesis) => set({ hypothesis })}
             />
-            <Button type="submit" disabled={!complete} loading={starting.isPending}>
-              Start experiment
-            </Button>
+            <LoginFirst may="write:experiments" to="start it">
+              <Button type="submit" disabled={!complete} loading={starting.isPending}>
+                Start experiment
+              </Button>
+            </LoginFirst>
             {starting.error !== null && (
               <p className={classes.fault} role="alert">
                 <Prose text={problemText(starting.error)} />

@@ -15,6 +15,7 @@ import { Prose } from '../../ui/text/Prose'
 import { Timestamp } from '../../ui/text/Timestamp'
 import { PointForm } from './PointForm'
 import classes from './RatioView.module.css'
+import { LoginFirst } from '../shell/access/LoginFirst'
 
 const sources = { ab_test: 'A/B test', prediction: 'prediction' } as const
 
@@ -100,7 +101,9 @@ export function PointsPanel({ serviceId, ratio }: { serviceId: string; ratio: Ra
           <Prose text={problemText(removal.error)} />
         </p>
       )}
-      <PointForm serviceId={serviceId} />
+      <LoginFirst may="write:advice" to="add your own">
+        <PointForm serviceId={serviceId} />
+      </LoginFirst>
     </Panel>
   )
 }

@@ -12,6 +12,7 @@ import { DeliveryLog } from './DeliveryLog'
 import { ReceiversTable } from './ReceiversTable'
 import { RoutesEditor } from './RoutesEditor'
 import { RoutesTree } from './RoutesTree'
+import { LoginFirst } from '../../shell/access/LoginFirst'
 
 /** Who is told of which alerts, and what became of it. */
 export function RoutesTab() {
@@ -24,9 +25,11 @@ export function RoutesTab() {
   }
   if (editing && routing !== undefined) return <RoutesEditor routing={routing} onClose={() => setEditing(false)} />
   const edit = (
-    <Button variant="default" disabled={routing === undefined} onClick={() => setEditing(true)}>
-      Edit
-    </Button>
+    <LoginFirst may="write:routes" to="edit" byRole>
+      <Button variant="default" disabled={routing === undefined} onClick={() => setEditing(true)}>
+        Edit
+      </Button>
+    </LoginFirst>
   )
   return (
     <Stack>

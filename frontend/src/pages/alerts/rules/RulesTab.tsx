@@ -19,6 +19,7 @@ import classes from '../AlertsPage.module.css'
 import { StateCountsText } from '../StateCountsText'
 import { requestOfRule } from './ruleEntry'
 import { SwitchField } from '../../../ui/inputs/fields'
+import { LoginFirst } from '../../shell/access/LoginFirst'
 
 const route = getRouteApi('/alerts')
 const severityRank = { critical: 0, warning: 1, info: 2 } as const
@@ -62,12 +63,14 @@ export function RulesTab() {
               <Menu.Item onClick={() => exporting.mutate('prometheus')}>Prometheus rules</Menu.Item>
             </Menu.Dropdown>
           </Menu>
-          <Button
-            leftSection={<IconPlus size={14} aria-hidden />}
-            renderRoot={(props) => <Link {...props} to="/alerts/rules/new" />}
-          >
-            New rule
-          </Button>
+          <LoginFirst may="write:rules" to="add a rule">
+            <Button
+              leftSection={<IconPlus size={14} aria-hidden />}
+              renderRoot={(props) => <Link {...props} to="/alerts/rules/new" />}
+            >
+              New rule
+            </Button>
+          </LoginFirst>
         </>
       }
     >

@@ -21,6 +21,7 @@ import { useTimeRange } from '../../shell/time/useTimeRange'
 import classes from '../AlertsPage.module.css'
 import { NewSilenceForm } from './NewSilenceForm'
 import { SwitchField } from '../../../ui/inputs/fields'
+import { LoginFirst } from '../../shell/access/LoginFirst'
 
 const route = getRouteApi('/alerts')
 
@@ -47,7 +48,9 @@ export function SilencesTab() {
   return (
     <Stack>
       {(alertId === undefined || !source.isPending) && (
-        <NewSilenceForm key={alertId ?? 'any'} alert={alertId === undefined ? undefined : source.data?.alert} />
+        <LoginFirst may="write:silences" to="silence alerts">
+          <NewSilenceForm key={alertId ?? 'any'} alert={alertId === undefined ? undefined : source.data?.alert} />
+        </LoginFirst>
       )}
       <Panel
         title="Silences"

@@ -7,16 +7,20 @@ import { useSession } from './useSession'
 export function LoginFirst({
   may: permission,
   to,
+  byRole = false,
   children,
 }: {
   may: PermissionName
   to: string
+  /** Nobody owns what it is about: a role alone gives it. */
+  byRole?: boolean
   children: ReactNode
 }) {
   const { session, may } = useSession()
   const here = useRouterState({ select: (state) => state.location.href })
   // Somebody who is logged in may own the subject, which gives more than a role: the answer tells.
-  if (session === undefined || session.kind === 'session' || may(permission)) return children
+  if (session === undefined || may(permission) || (session.kind === 'session' && !byRole)) return children
+  if (session.kind === 'session') return <span data-testid="role-first">Your role may not {to}</span>
   return (
     <Link to="/login" search={{ next: here }} data-testid="login-first">
       Log in to {to}

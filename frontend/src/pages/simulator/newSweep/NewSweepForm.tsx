@@ -30,6 +30,7 @@ import {
   type SweepEntry,
 } from './sweepEntry'
 import { TextField } from '../../../ui/inputs/fields'
+import { LoginFirst } from '../../shell/access/LoginFirst'
 
 /** Starts a sweep: a trace, policies, DRAM shares, and settings or values to search over. */
 export function NewSweepForm({ service }: { service: string | undefined }) {
@@ -124,9 +125,11 @@ export function NewSweepForm({ service }: { service: string | undefined }) {
           </div>
         </fieldset>
         <div className={classes.foot}>
-          <Button type="submit" disabled={!ready} loading={starting.isPending}>
-            Start sweep
-          </Button>
+          <LoginFirst may="write:sweeps" to="start a sweep">
+            <Button type="submit" disabled={!ready} loading={starting.isPending}>
+              Start sweep
+            </Button>
+          </LoginFirst>
           {policies.data !== undefined && <RunCount {...countRuns(entry, policies.data)} />}
         </div>
         {starting.error !== null && (
