@@ -1,4 +1,4 @@
-"""Minutes from nothing to the first true sentence, for each source; `--record` writes docs/howto/first-answer.md.
+"""Minutes from nothing to the first true sentence by source, and its figures; `--record` writes them to the how-to.
 
 Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows of programs
 that are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
@@ -38,6 +38,11 @@ REPORT = (
 """What a report of a host holds."""
 Row = tuple[str, str, float, str]
 """Source, command, seconds, sentence."""
+SADC = Path("/usr/lib/sysstat/sadc")
+COLLECTOR = Path(".build/collector/otelcol").absolute()
+HOW_TO = Path("docs/howto/opentelemetry.md")
+HOSTS: dict[str, str] = {}
+"""Hosts of real programs, by the source."""
 
 
 class Instance:
@@ -135,8 +140,8 @@ def copy_report(target: Path) -> None:
             copy.write_bytes(file.read_bytes())
 
 
-def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
-    """All sources that this machine has."""
+def measure(instance: Instance, telegraf: Path | None, figures: list[str]) -> list[Row]:
+    """All sources that this machine has, and a table of their figures."""
     rows: list[Row] = [("nothing", "`tierscope up`", instance.seconds, "the instance answers")]
     folder = instance.folder
 
@@ -164,6 +169,29 @@ def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
     recorded, table = str(folder / "sa.json"), (str(folder / "pcp.csv"), "--host", "pcp1")
     take("two days of sysstat", "`tierscope import sysstat`", lambda: imported("sysstat", "sysstat1", recorded))
     take("two days of PCP", "`tierscope import pcp`", lambda: imported("pcp", "pcp1", *table))
+    record_here(folder)
+    if SADC.exists():
+        HOSTS["sysstat"] = "sadc1"
+        take(
+            "sysstat, a minute",
+            "`tierscope import sysstat`",
+            lambda: first(instance, "sysstat", folder / "sa01", "sadc1"),
+        )
+    if shutil.which("collectl"):
+        HOSTS["collectl -s+mM"] = "collectl1"
+        words = ("collectl", folder / "collectl", "collectl1")
+        take("collectl, a minute", "`tierscope import collectl`", lambda: first(instance, *words))
+    measure_sent(instance, telegraf, take)
+    figures.extend(tell_figures(instance))
+    rows.append(measure_agent(instance))
+    return rows
+
+
+def measure_sent(
+    instance: Instance, telegraf: Path | None, take: Callable[[str, str, Callable[[], str]], None]
+) -> None:
+    """Programs that send while they run."""
+    folder = instance.folder
     with ExitStack() as running:
         token = instance.token("--role", "operator", "--scope", "write:samples")
 
@@ -172,15 +200,19 @@ def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
             return instance.wait_for(name, now)
 
         if shutil.which("prometheus") and shutil.which("prometheus-node-exporter"):
-            exporter, own = free_port(), free_port()
+            exporter, plain, own = free_port(), free_port(), free_port()
+            HOSTS.update({"node_exporter with its flags": "prometheus1", "node_exporter by default": "prometheus2"})
             (folder / "prometheus.yml").write_text(
                 "global: {scrape_interval: 15s}\nscrape_configs: [{job_name: node, static_configs: "
-                f'[{{targets: ["localhost:{exporter}"], labels: {{instance: prometheus1}}}}]}}]\nremote_write: '
+                f'[{{targets: ["localhost:{exporter}"], labels: {{instance: prometheus1}}}}, '
+                f'{{targets: ["localhost:{plain}"], labels: {{instance: prometheus2}}}}]}}]\nremote_write: '
                 f'[{{url: "{instance.url}/api/v1/write", authorization: {{credentials: {token}}}}}]\n'
             )
             fields = "--collector.vmstat.fields=^(oom_kill|pg|numa_|nr_|pswp|workingset_).*"
             words = ["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{exporter}", fields]
             running.enter_context(process([*words, "--collector.meminfo_numa"], folder / "exporter.log"))
+            words = ["prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{plain}"]
+            running.enter_context(process(words, folder / "plain.log"))
             words = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
             words.append(f"--web.listen-address=127.0.0.1:{own}")
             take("node_exporter, Prometheus", "`remote_write`", lambda: start(words, "prometheus1"))
@@ -193,7 +225,59 @@ def measure(instance: Instance, telegraf: Path | None) -> list[Row]:
             )
             words = [str(telegraf), str(folder / "telegraf.conf")]
             take("Telegraf", "`outputs.http`", lambda: start(words, "telegraf1"))
-    rows.append(measure_agent(instance))
+        if COLLECTOR.exists() and "node_exporter with its flags" in HOSTS:
+            example = HOW_TO.read_text(encoding="utf-8").partition("```yaml\nreceivers:")[2].partition("```")[0]
+            configuration = folder / "collector.yaml"
+            configuration.write_text(f"receivers:{example}".replace("localhost:9100", f"localhost:{exporter}"))
+            os.environ.update(TIERSCOPE_URL=instance.url, TIERSCOPE_TOKEN=token)
+            HOSTS["OpenTelemetry collector of the how-to"] = platform.node().lower()
+            words = [str(COLLECTOR), f"--config={configuration}"]
+            take("OpenTelemetry collector", "`otlphttp`", lambda: start(words, platform.node().lower()))
+
+
+def record_here(folder: Path) -> None:
+    """What programs that record this machine write in a minute."""
+    with ExitStack() as running:
+        if SADC.exists():
+            running.enter_context(process([str(SADC), "5", "13", str(folder / "sa01")], folder / "sadc.log"))
+        if shutil.which("collectl"):
+            words = ["collectl", "-smM", "-i5", "-c", "13", "-f", f"{folder}/collectl/db"]
+            (folder / "collectl").mkdir()
+            running.enter_context(process(words, folder / "collectl.log"))
+        time.sleep(75)
+
+
+def first(instance: Instance, program: str, path: Path, host: str) -> str:
+    """What is said of a history that is imported."""
+    instance.run("import", program, str(path), "--host", host)
+    said: list[str] = []
+
+    def is_said() -> bool:
+        with suppress(SystemExit):
+            answer = json.loads(instance.run("assess", "--host", host, "--json"))
+            said.extend([answer["explanation"]] if answer["days"] else [])
+        return bool(said)
+
+    until(is_said, f"a sentence about {host}", seconds=WAIT_SECONDS)
+    return said[0]
+
+
+def tell_figures(instance: Instance) -> list[str]:
+    """Which figures each source gives."""
+    told = {source: json.loads(instance.run("assess", "--host", host, "--json")) for source, host in HOSTS.items()}
+    labels = dict.fromkeys(one["label"] for answer in told.values() for one in answer["figures"])
+    rows = [f"| Figure | {' | '.join(told)} |", "|---|" + "---|" * len(told)]
+    for label in labels:
+        states = (
+            next((one["state"].replace("_", " ") for one in answer["figures"] if one["label"] == label), "-")
+            for answer in told.values()
+        )
+        rows.append(f"| {label} | {' | '.join(states)} |")
+    rows += [""]
+    for source, answer in told.items():
+        lacking = [one for one in answer["figures"] if one["state"] in ("not_collected", "not_supported")]
+        for note in dict.fromkeys(one["note"] for one in lacking):
+            rows.append(f"- {source}: {', '.join(one['label'] for one in lacking if one['note'] == note)}: {note}")
     return rows
 
 
@@ -220,10 +304,11 @@ def main() -> None:
     parser.add_argument("--telegraf", type=Path, help="a program that takes the path of its configuration alone")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
+    figures: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         instance = Instance(Path(folder))
         try:
-            rows = measure(instance, options.telegraf)
+            rows = measure(instance, options.telegraf, figures)
         finally:
             with suppress(SystemExit):
                 instance.run("down")
@@ -231,9 +316,10 @@ def main() -> None:
     lines += [f"| {source} | {command} | {seconds / 60:.1f} | {said} |" for source, command, seconds, said in rows]
     lines += rows_of_before(source for source, *_ in rows)
     lines += ["", describe_run("lab/workshop/first_answer.py")]
-    print("\n".join(lines))
+    print("\n".join([*lines, *figures]))
     if options.record:
         record_between(DOCUMENT, "first-answer", "\n".join(lines))
+        record_between(DOCUMENT, "figures", "\n".join(figures))
 
 
 if __name__ == "__main__":
