@@ -16,7 +16,11 @@ export function AccountMenu() {
   if (session === undefined) return null
   if (session.kind !== 'session') {
     return (
-      <Button variant="default" renderRoot={(props) => <Link {...props} to="/login" search={{ next: here }} />}>
+      <Button
+        variant="default"
+        flex="none"
+        renderRoot={(props) => <Link {...props} to="/login" search={{ next: here }} />}
+      >
         Log in
       </Button>
     )
