@@ -6,16 +6,18 @@ import socket
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail
+from tierscope.cli.base.exits import BAD_USAGE, fail, say
 from tierscope.cli.base.logins import read_logins
 
 if TYPE_CHECKING:
     import httpx
 
 _LINK = "?link="
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +50,8 @@ def login(
         session = client.read_session()
     if session["role"] is None:
         fail(f"{address} was given no token", next_step="`tierscope token api` makes one", status=BAD_USAGE)
+    if address.startswith("http://") and urlsplit(address).hostname not in _LOOPBACK:
+        say(f"The token travels to {address} in the clear: use https where others can read the network.")
     logins = read_logins()
     logins.url, logins.tokens[address] = address, token
     logins.save()
