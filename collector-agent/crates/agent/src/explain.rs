@@ -14,7 +14,7 @@ use tierscope_procfs::host;
 use tierscope_rootfs::{Reader, Root};
 
 use crate::config::Config;
-use crate::inventory::{page_size, probe};
+use crate::inventory::probe;
 use crate::kubernetes;
 
 /// Bits of the capabilities that collectors name, from `linux/capability.h`.
@@ -184,20 +184,15 @@ fn attempt(reader: &mut Reader, facts: &Facts, candidates: &[Candidate]) -> (Opt
         reason: reason.to_owned(),
         hint: String::new(),
     });
-    let candidate = candidates.iter().find(|candidate| candidate.name == facts.name);
     if !reader.root().is_live() {
-        let page = candidate.and_then(|_| page_size::of_host(reader));
-        let pages = candidate
-            .zip(page)
-            .and_then(|(candidate, page)| candidate.on_pages(u64::from(page.bytes)).err());
-        let refusal = pages.or(missing);
-        return (refusal.is_some().then_some(false), refusal);
+        return (missing.is_some().then_some(false), missing);
     }
     if facts.name == "counters" {
         return (Some(true), None);
     }
+    let candidate = candidates.iter().find(|candidate| candidate.name == facts.name);
     let tried = match candidate {
-        Some(candidate) => candidate.try_on(reader.root()),
+        Some(candidate) => (candidate.probe)(reader.root()),
         None if facts.name == write_tracking::NAME => write_tracking::probe(reader.root()),
         None => return (missing.is_some().then_some(false), missing),
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tierscope_rootfs::Root;
 
 use crate::DamonError;
-use crate::plan::{PAGE_BYTES, Plan, Reading};
+use crate::plan::{Plan, Reading};
 use crate::tree::{Directory, Files};
 
 /// Time that processes' mappings may be out of date for DAMON, to which a session adds its mark.
@@ -282,15 +282,16 @@ fn read_region(directory: &Directory<'_>, reading: Reading) -> Result<Region, Da
         Ok::<_, DamonError>(u32::try_from(number).unwrap_or(u32::MAX))
     };
     let start = directory.number("start")?;
+    let end = match reading {
+        Reading::Pages(page_bytes) => start.saturating_add(page_bytes),
+        Reading::Young | Reading::Adaptive => directory.number("end")?,
+    };
     let mut region = Region {
-        range: start..start.saturating_add(PAGE_BYTES),
+        range: start..end,
         accesses: None,
         age: None,
         young_bytes: None,
     };
-    if reading != Reading::Pages {
-        region.range.end = directory.number("end")?;
-    }
     if reading == Reading::Young {
         region.young_bytes = Some(directory.number("sz_filter_passed")?);
     } else {

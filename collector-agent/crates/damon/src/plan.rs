@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use crate::DamonError;
 
-/// Size of the pages that DAMON tells apart.
-pub const PAGE_BYTES: u64 = 4096;
 /// Shortest time between two checks of a region; below it the kernel thread is never idle.
 const SHORTEST_SAMPLE: Duration = Duration::from_millis(5);
 /// Checks of a page in a window: its frequency is a number from 0 to this one.
@@ -62,8 +60,8 @@ pub struct Target {
 /// What is read of each region: every file of a region costs a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// Start and accesses, for regions of one page.
-    Pages,
+    /// Start and accesses, for regions of one page of so many bytes.
+    Pages(u64),
     /// Start, end and the bytes accessed since the aggregation before, counted page by page.
     Young,
     /// Start, end, accesses and age.
@@ -86,27 +84,32 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// One region for each page frame: with its frequency, from 0 to [`Intervals::checks`]. Frames next to another are
+    /// One region for each frame of `page_bytes`: with its frequency, from 0 to [`Intervals::checks`]. Frames next to another are
     /// left out ([`apart`]), because DAMON would merge their regions. The window is one aggregation.
-    pub fn pages(frames: &[u64], window: Duration) -> Result<Self, DamonError> {
-        Self::pages_with(frames, window, CHECKS_PER_WINDOW)
+    pub fn pages(frames: &[u64], page_bytes: u64, window: Duration) -> Result<Self, DamonError> {
+        Self::pages_with(frames, page_bytes, window, CHECKS_PER_WINDOW)
     }
 
     /// As [`Plan::pages`], with a number of checks in the window: the fewer, the less the kernel thread has to do.
-    pub fn pages_with(frames: &[u64], window: Duration, checks: u32) -> Result<Self, DamonError> {
+    pub fn pages_with(
+        frames: &[u64],
+        page_bytes: u64,
+        window: Duration,
+        checks: u32,
+    ) -> Result<Self, DamonError> {
         let regions: Vec<_> = apart(frames)
             .into_iter()
-            .map(|frame| frame * PAGE_BYTES..(frame + 1) * PAGE_BYTES)
+            .map(|frame| frame * page_bytes..(frame + 1) * page_bytes)
             .collect();
         let sample = (window / checks.max(1)).max(SHORTEST_SAMPLE).min(window);
-        Self::fixed(regions, sample, window, Reading::Pages)
+        Self::fixed(regions, sample, window, Reading::Pages(page_bytes))
     }
 
-    /// Exact bytes accessed in the window, for each range of page frames. Ranges are sorted and merged.
-    pub fn young(frames: &[Range<u64>], window: Duration) -> Result<Self, DamonError> {
+    /// Exact bytes accessed in the window, for each range of frames of `page_bytes`. Ranges are sorted and merged.
+    pub fn young(frames: &[Range<u64>], page_bytes: u64, window: Duration) -> Result<Self, DamonError> {
         let regions = merged(frames)
             .into_iter()
-            .map(|range| range.start * PAGE_BYTES..range.end * PAGE_BYTES)
+            .map(|range| range.start * page_bytes..range.end * page_bytes)
             .collect();
         // One check per window: the check of a page clears its accessed bit, which the count would then miss.
         Self::fixed(regions, window, window, Reading::Young)
@@ -227,17 +230,17 @@ mod tests {
     #[test]
     fn fixed_regions_are_too_many_to_be_split() {
         let window = Duration::from_secs(57);
-        let plan = Plan::pages(&(0..100).map(|n| n * 10).collect::<Vec<_>>(), window).unwrap();
+        let plan = Plan::pages(&(0..100).map(|n| n * 10).collect::<Vec<_>>(), 4096, window).unwrap();
         let regions = plan.targets[0].regions.len();
         assert!(regions > plan.limits.1 / 2 && regions <= plan.limits.1);
         assert_eq!(plan.intervals.checks(), CHECKS_PER_WINDOW);
-        let short = Plan::pages(&[7], Duration::from_millis(100)).unwrap();
+        let short = Plan::pages(&[7], 4096, Duration::from_millis(100)).unwrap();
         assert_eq!(short.intervals.checks(), 20);
-        let young = Plan::young(std::slice::from_ref(&(3..5)), window).unwrap();
+        let young = Plan::young(std::slice::from_ref(&(3..5)), 4096, window).unwrap();
         assert_eq!(
             (young.intervals.checks(), young.targets[0].regions[0].clone()),
             (1, 12288..20480)
         );
-        assert!(matches!(Plan::pages(&[], window), Err(DamonError::Nothing)));
+        assert!(matches!(Plan::pages(&[], 4096, window), Err(DamonError::Nothing)));
     }
 }

@@ -50,23 +50,25 @@ fn driver(kernel: &Kernel, root: &Root) -> Driver {
 
 #[test]
 fn pages_become_regions_and_give_their_frequency() {
-    for layout in [OLD, NEW] {
+    for (layout, page_bytes) in [(OLD, 4096), (NEW, 4096), (NEW, 16384), (NEW, 65536)] {
         let (_directory, root, kernel, guard) = host(layout);
         let mut session = begin(&kernel, &root, &guard).unwrap();
         session
-            .start(&Plan::pages(&[100, 7, 8], WINDOW).unwrap())
+            .start(&Plan::pages(&[100, 7, 8], page_bytes, WINDOW).unwrap())
             .unwrap();
         assert_eq!(kernel.get("0/contexts/0/operations").unwrap(), "paddr");
         assert_eq!(kernel.get("0/contexts/0/schemes/0/action").unwrap(), "stat");
         let most = kernel.get("0/contexts/0/schemes/0/access_pattern/sz/max");
         assert_eq!(most.unwrap(), u64::MAX.to_string());
-        kernel.access(7 * 4096, 20, 0);
+        kernel.access(7 * page_bytes, 20, 0);
         let regions = session.regions().unwrap();
         let seen: Vec<_> = regions
             .iter()
-            .map(|region| (region.range.start / 4096, region.accesses.unwrap()))
+            .map(|region| (region.range.start / page_bytes, region.accesses.unwrap()))
             .collect();
         assert_eq!(seen, [(7, 20), (100, 0)]);
+        let whole = |region: &crate::driver::Region| region.range.end - region.range.start == page_bytes;
+        assert!(regions.iter().all(whole), "{regions:?}");
         session.stop().unwrap();
         assert_eq!(kernel.get("0/state").unwrap(), "off");
         assert!(matches!(session.regions(), Err(DamonError::NoResult { .. })));
@@ -84,7 +86,7 @@ fn bytes_that_pass_the_young_filter_need_a_kernel_that_counts_them() {
     let (_directory, root, kernel, guard) = host(NEW);
     let mut session = begin(&kernel, &root, &guard).unwrap();
     session
-        .start(&Plan::young(std::slice::from_ref(&(5..9)), WINDOW).unwrap())
+        .start(&Plan::young(std::slice::from_ref(&(5..9)), 4096, WINDOW).unwrap())
         .unwrap();
     let filter = |file: &str| kernel.get(&format!("0/contexts/0/schemes/0/ops_filters/0/{file}"));
     assert_eq!(
@@ -101,7 +103,7 @@ fn bytes_that_pass_the_young_filter_need_a_kernel_that_counts_them() {
     let (_directory, root, kernel, guard) = host(OLD);
     let mut session = begin(&kernel, &root, &guard).unwrap();
     let refused = session
-        .start(&Plan::young(std::slice::from_ref(&(5..9)), WINDOW).unwrap())
+        .start(&Plan::young(std::slice::from_ref(&(5..9)), 4096, WINDOW).unwrap())
         .unwrap_err();
     assert!(matches!(
         refused,
@@ -184,7 +186,9 @@ fn a_kernel_without_damon_and_one_whose_module_runs_are_told_apart() {
     kernel.set_module("damon_stat", "Y");
     let mut session = begin(&kernel, &root, &guard).unwrap();
     kernel.be_busy(u32::MAX);
-    let refused = session.start(&Plan::pages(&[7], WINDOW).unwrap()).unwrap_err();
+    let refused = session
+        .start(&Plan::pages(&[7], 4096, WINDOW).unwrap())
+        .unwrap_err();
     assert!(
         refused
             .to_string()
@@ -192,7 +196,7 @@ fn a_kernel_without_damon_and_one_whose_module_runs_are_told_apart() {
         "{refused}"
     );
     kernel.be_busy(3);
-    session.start(&Plan::pages(&[7], WINDOW).unwrap()).unwrap();
+    session.start(&Plan::pages(&[7], 4096, WINDOW).unwrap()).unwrap();
 }
 
 #[test]
@@ -202,7 +206,7 @@ fn whatever_write_was_the_last_one_the_next_start_cleans_up() {
         let (directory, root, kernel, guard) = host(NEW);
         kernel.kill_after(Some(writes));
         let killed = begin(&kernel, &root, &guard).and_then(|mut session| {
-            let started = session.start(&Plan::pages(&[7, 100], WINDOW).unwrap());
+            let started = session.start(&Plan::pages(&[7, 100], 4096, WINDOW).unwrap());
             std::mem::forget(session);
             started
         });
@@ -286,7 +290,7 @@ fn a_watcher_gives_one_result_per_window_and_ends_with_damon_off() {
     let watcher = Watcher::new(begin(&kernel, &root, &guard).unwrap());
     assert!(watcher.take(Duration::ZERO).is_none());
     kernel.access(7 * 4096, 11, 0);
-    watcher.watch(Plan::pages(&[7, 100], WINDOW).unwrap());
+    watcher.watch(Plan::pages(&[7, 100], 4096, WINDOW).unwrap());
     let window = watcher.take(Duration::from_secs(60)).unwrap().unwrap();
     assert_eq!((window.regions[0].accesses, window.checks), (Some(11), 20));
     assert_eq!(
@@ -294,13 +298,13 @@ fn a_watcher_gives_one_result_per_window_and_ends_with_damon_off() {
         "off",
         "nothing runs between windows"
     );
-    watcher.watch(Plan::pages(&[7], Duration::from_secs(3600)).unwrap());
+    watcher.watch(Plan::pages(&[7], 4096, Duration::from_secs(3600)).unwrap());
     watcher.stop();
     assert!(
         watcher.take(Duration::from_millis(50)).is_none(),
         "a window that was cut short has no result"
     );
-    watcher.watch(Plan::pages(&[9], Duration::from_secs(3600)).unwrap());
+    watcher.watch(Plan::pages(&[9], 4096, Duration::from_secs(3600)).unwrap());
     drop(watcher);
     assert_eq!(kernel.get("nr_kdamonds").unwrap(), "0");
     assert!(!Marker::path(&guard.directory).exists());

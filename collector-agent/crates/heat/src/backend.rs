@@ -9,10 +9,8 @@ use serde::Deserialize;
 use tierscope_perf::ServedLoads;
 use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd};
-use tierscope_sample::page_size;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use tierscope_host::collectors;
 use tierscope_host::names::NamePolicy;
 
 /// Largest process that a back end visits page by page unless the owner says otherwise: a visit costs some 50 ms per
@@ -134,40 +132,6 @@ pub struct Refusal {
     pub reason: String,
     /// What to do; "" where nothing helps.
     pub hint: String,
-}
-
-impl Candidate {
-    /// Tries it on this process's own memory, on a kernel whose pages it can tell apart.
-    pub fn try_on(&self, root: &Root) -> Result<(), Refusal> {
-        self.on_pages(rustix::param::page_size() as u64)?;
-        (self.probe)(root)
-    }
-
-    /// Whether it measures on a kernel with base pages of this size.
-    pub fn on_pages(&self, page_bytes: u64) -> Result<(), Refusal> {
-        let asks_for_bytes = collectors::facts(self.name).is_some_and(|facts| facts.granularity == "vma");
-        if asks_for_bytes {
-            Ok(())
-        } else {
-            usual_pages(page_bytes)
-        }
-    }
-}
-
-/// Refuses where a base page is not as large as heat by page counts it: the sizes of pages that rows of heat tell apart
-/// (`PageSize`) begin with 4 KiB, and memory of larger ones would be called that.
-pub(crate) fn usual_pages(page_bytes: u64) -> Result<(), Refusal> {
-    if page_bytes == page_size::MODEL_BYTES {
-        return Ok(());
-    }
-    Err(Refusal {
-        reason: format!(
-            "the kernel has pages of {} KiB, and heat by page is counted in pages of {} KiB alone",
-            page_bytes >> 10,
-            page_size::MODEL_BYTES >> 10
-        ),
-        hint: "use `referenced`, which asks the kernel for bytes".to_owned(),
-    })
 }
 
 /// A back end, or why there is none.

@@ -209,9 +209,7 @@ impl FallbackChain {
             if !entry.refused.as_ref().is_some_and(is_old) {
                 continue;
             }
-            entry.refused = entry
-                .candidate
-                .try_on(&self.root)
+            entry.refused = (entry.candidate.probe)(&self.root)
                 .err()
                 .map(|refusal| (now_ns, refusal));
             better |= entry.refused.is_none() && (self.first_allowed..used).contains(&index);
@@ -232,7 +230,7 @@ impl FallbackChain {
             let probed = if entry.probed {
                 Ok(())
             } else {
-                entry.candidate.try_on(&self.root)
+                (entry.candidate.probe)(&self.root)
             };
             match probed.and_then(|()| (entry.candidate.make)(&self.root, settings, &self.names)) {
                 Ok(backend) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tierscope_damon::DamonError;
-use tierscope_damon::plan::{CHECKS_PER_WINDOW, PAGE_BYTES, Plan};
+use tierscope_damon::plan::{CHECKS_PER_WINDOW, Plan};
 use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
 use tierscope_host::names::NamePolicy;
@@ -87,7 +87,7 @@ impl DamonPages {
     ) -> Self {
         let secret = EpochIds::new(settings.epoch_seed ^ 0x0050_414e_454c).next_id();
         let tiers = Tiers::read(root, settings);
-        let groups = PageGroups::new(Backend::DamonPages, Census::Sample, settings);
+        let groups = PageGroups::new(root, Backend::DamonPages, Census::Sample, settings);
         Self {
             watcher: Watcher::new(session),
             patience: settings.interval().mul_f64(1.0 - WINDOW_SHARE),
@@ -132,6 +132,7 @@ impl DamonPages {
             resident_bytes: [0; 3],
             kept: Vec::new(),
         };
+        let page_bytes = self.pagemap.page_bytes();
         let panel = &mut self.panel;
         for mapping in &mappings {
             let (kind, range) = (
@@ -153,7 +154,7 @@ impl DamonPages {
                     anon: !entry.is_file_or_shmem(),
                 };
                 let kind = if member.anon { PageKind::Anon } else { kind };
-                visit.resident_bytes[kind as usize] += (PAGE_BYTES * pages).cast_signed();
+                visit.resident_bytes[kind as usize] += (page_bytes * pages).cast_signed();
                 while watched.next_if(|old| old.address < address).is_some() {}
                 if watched.next_if_eq(&&member).is_some() {
                     visit.kept.push(member);
@@ -173,10 +174,11 @@ impl DamonPages {
     /// Which pages of a process are looked at: of what it may touch, and of what it has but reserved, where next to
     /// nothing is resident however much address space it takes.
     fn draws_of(&self, process: ProcessKey, mappings: &[Mapping]) -> (PageDraw, PageDraw) {
+        let page_bytes = self.pagemap.page_bytes();
         let span_pages = |accessible: bool| {
             let of_kind = mappings.iter().filter(|mapping| mapping.accessible == accessible);
             of_kind
-                .map(|mapping| (mapping.page_mapping.end - mapping.page_mapping.start) / PAGE_BYTES)
+                .map(|mapping| (mapping.page_mapping.end - mapping.page_mapping.start) / page_bytes)
                 .sum()
         };
         let secret = mix(self.secret ^ u64::from(process.pid) ^ process.start_time_ticks.rotate_left(32));
@@ -197,6 +199,7 @@ impl DamonPages {
     ) {
         let observed = accesses.is_some() && self.groups.is_observed(process.key, end) == Some(true);
         let mut reading = self.groups.reading(process, observed);
+        let size = PageSize::of_bytes(self.pagemap.page_bytes());
         let mut kept = visit.kept.iter().peekable();
         for mapping in &visit.mappings {
             let inside = |member: &&Member| member.address < mapping.page_mapping.end;
@@ -210,7 +213,7 @@ impl DamonPages {
                 let checks = seen.flatten().copied().unwrap_or(0);
                 pages.push(PageState {
                     address: member.address,
-                    size: PageSize::Small4K,
+                    size,
                     anon: member.anon,
                     tier: self.placement.tier_of(Some(member.frame)),
                     active: checks > 0,
@@ -246,7 +249,7 @@ impl DamonPages {
         let window = self.settings.interval().mul_f64(WINDOW_SHARE);
         let most = (window.as_millis() / SHORTEST_CHECK.as_millis()) as u32;
         let checks = self.checks.min(most.max(FEWEST_CHECKS));
-        match Plan::pages_with(&frames, window, checks) {
+        match Plan::pages_with(&frames, self.pagemap.page_bytes(), window, checks) {
             Ok(plan) => self.watcher.watch(plan),
             // Nobody has memory, or nobody is listed.
             Err(DamonError::Nothing) => self.watcher.stop(),
@@ -275,8 +278,9 @@ impl HeatBackend for DamonPages {
         };
         let accesses: Option<HashMap<u64, u32>> = window.as_ref().map(|window| {
             let regions = window.regions.iter();
+            let page_bytes = self.pagemap.page_bytes();
             regions
-                .map(|region| (region.range.start / PAGE_BYTES, region.accesses.unwrap_or(0)))
+                .map(|region| (region.range.start / page_bytes, region.accesses.unwrap_or(0)))
                 .collect()
         });
         self.placement = self.tiers.placement();
@@ -332,7 +336,7 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     const OTHER_PAGES: usize = 8192;
     const WINDOW: Duration = Duration::from_millis(200);
     let session = Session::begin(root, &damon_guard::guard()).map_err(|error| refusal(&error))?;
-    let page = PAGE_BYTES as usize;
+    let page = root.page_bytes() as usize;
     let mut memory = vec![1_u8; (2 * PAGES + 1) * page];
     let other = vec![0_u8; OTHER_PAGES * page];
     let first = memory.as_ptr().addr().next_multiple_of(page) - memory.as_ptr().addr();
@@ -357,7 +361,7 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     }
     let watcher = Watcher::new(session);
     let all: Vec<u64> = frames.keys().copied().collect();
-    watcher.watch(Plan::pages(&all, WINDOW).map_err(|error| refusal(&error))?);
+    watcher.watch(Plan::pages(&all, root.page_bytes(), WINDOW).map_err(|error| refusal(&error))?);
     let window = loop {
         let touched = places.clone().step_by(2);
         touched.for_each(|place| memory[place] = black_box(memory[place].wrapping_add(1)));
@@ -368,15 +372,15 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
             break window.map_err(|error| refusal(&error))?;
         }
     };
-    judge(&window, &frames)
+    judge(&window, &frames, root.page_bytes())
 }
 
 /// Whether the window shows which pages were touched. `frames` says which were.
-fn judge(window: &Window, frames: &HashMap<u64, bool>) -> Result<(), Refusal> {
+fn judge(window: &Window, frames: &HashMap<u64, bool>, page_bytes: u64) -> Result<(), Refusal> {
     let (mut found, mut wrong) = (0, 0);
     for region in &window.regions {
         let seen = region.accesses.unwrap_or(0) > 0;
-        match frames.get(&(region.range.start / PAGE_BYTES)) {
+        match frames.get(&(region.range.start / page_bytes)) {
             Some(true) => found += usize::from(seen),
             Some(false) => wrong += usize::from(seen),
             None => {}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tierscope_damon::DamonError;
-use tierscope_damon::plan::{PAGE_BYTES, Plan};
+use tierscope_damon::plan::Plan;
 use tierscope_damon::session::Session;
 use tierscope_damon::window::{Watcher, Window};
 use tierscope_host::names::NamePolicy;
@@ -72,8 +72,8 @@ impl Watched {
 
     /// Adds touched bytes of physical addresses to the stretches that lie there. Where the kernel joined runs of
     /// several stretches, each gets its part by size.
-    fn touch(&mut self, addresses: &Range<u64>, bytes: u64) {
-        let frames = addresses.start / PAGE_BYTES..addresses.end.div_ceil(PAGE_BYTES);
+    fn touch(&mut self, addresses: &Range<u64>, bytes: u64, page_bytes: u64) {
+        let frames = addresses.start / page_bytes..addresses.end.div_ceil(page_bytes);
         let first = self.runs.partition_point(|run| run.frames.end <= frames.start);
         let all = frames.end - frames.start;
         for run in self.runs[first..]
@@ -130,6 +130,7 @@ impl DamonRegions {
         self.maps.check_size(process, self.settings.rss_limit_bytes)?;
         let mappings = self.maps.read(process)?;
         let opened = self.pagemap.open(process)?;
+        let page_bytes = self.pagemap.page_bytes();
         let (first, first_run) = (next.stretches.len(), next.runs.len());
         for mapping in &mappings {
             let mapping = &mapping.page_mapping;
@@ -166,8 +167,8 @@ impl DamonRegions {
                     } else {
                         mapping.kind
                     },
-                    page_size_bytes: PAGE_BYTES as u32,
-                    resident_bytes: pages * PAGE_BYTES.cast_signed(),
+                    page_size_bytes: page_bytes as u32,
+                    resident_bytes: pages * page_bytes.cast_signed(),
                     referenced_bytes: 0,
                     beside: Beside::default(),
                 });
@@ -244,7 +245,9 @@ impl HeatBackend for DamonRegions {
             None => (None, None),
         };
         for region in window.iter().flat_map(|window| &window.regions) {
-            self.watched.touch(&region.range, region.young_bytes.unwrap_or(0));
+            let bytes = region.young_bytes.unwrap_or(0);
+            self.watched
+                .touch(&region.range, bytes, self.pagemap.page_bytes());
         }
         let mut next = Watched::default();
         let mut begun = HashMap::new();
@@ -292,7 +295,8 @@ impl DamonRegions {
     /// Begins the next window.
     fn watch(&mut self) -> Result<(), DamonError> {
         let frames: Vec<_> = self.watched.runs.iter().map(|run| run.frames.clone()).collect();
-        match Plan::young(&frames, self.settings.interval().mul_f64(WINDOW_SHARE)) {
+        let window = self.settings.interval().mul_f64(WINDOW_SHARE);
+        match Plan::young(&frames, self.pagemap.page_bytes(), window) {
             Ok(plan) => self.watcher.watch(plan),
             Err(DamonError::Nothing) => self.watcher.stop(),
             Err(error) => return Err(error),
@@ -326,7 +330,7 @@ fn add_frame(runs: &mut Vec<Run>, frame: u64, stretch: usize) {
 
 /// A name for unnamed memory that says nothing of its address: a hash of it.
 fn unnamed(start: u64) -> Arc<str> {
-    let mixed = (start / PAGE_BYTES).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = start.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     Arc::from(format!("anon-{:04x}x", mixed >> 48))
 }
 
@@ -335,7 +339,11 @@ pub(crate) fn probe(root: &Root) -> Result<(), Refusal> {
     probe_pages(root)?;
     let mut session = Session::begin(root, &damon_guard::guard()).map_err(|error| refusal(&error))?;
     // Which frame it is makes no difference: what is tried is whether the filter and its counts are there.
-    let plan = Plan::young(std::slice::from_ref(&(4096..4097)), Duration::from_millis(50));
+    let plan = Plan::young(
+        std::slice::from_ref(&(4096..4097)),
+        root.page_bytes(),
+        Duration::from_millis(50),
+    );
     let tried = plan.and_then(|plan| session.start(&plan));
     tried.map_err(|error| refusal(&error))
 }

@@ -5,28 +5,40 @@
 
 use std::ops::Range;
 
+use tierscope_pagetable::page_sizes::PageSizes;
 use tierscope_pagetable::pagemap::Pagemap;
 use tierscope_pagetable::uffd::scan::{Query, Scanner, category};
-use tierscope_sample::page_group::{PageSize, PageState};
+use tierscope_rootfs::Root;
+use tierscope_sample::page_group::PageState;
 
 /// Looks up huge pages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HugePages {
     scanner: Scanner,
+    sizes: PageSizes,
 }
 
 impl HugePages {
+    /// Those of a host.
+    pub(crate) fn new(root: &Root) -> Self {
+        Self {
+            scanner: Scanner::default(),
+            sizes: PageSizes::of(root),
+        }
+    }
+
     /// Marks those of the pages (by address) that are huge. `ranges` hold all of them. Without `PAGEMAP_SCAN` pages stay
-    /// as they are: each counts for the 4 KiB that were sampled.
+    /// as they are: each counts for the base page that was sampled.
     pub(crate) fn mark(&mut self, pagemap: &Pagemap, ranges: &[Range<u64>], pages: &mut [PageState]) {
         let query = Query {
             required: category::PRESENT | category::HUGE,
             returned: category::HUGE,
             ..Query::default()
         };
+        let sizes = self.sizes;
         for range in ranges {
             let scanned = self.scanner.scan(pagemap, range.clone(), query, |region| {
-                mark_within(pages, region.start..region.end);
+                mark_within(pages, region.start..region.end, sizes);
             });
             // What one range is refused for, the others are refused for too.
             if scanned.is_err() {
@@ -36,13 +48,13 @@ impl HugePages {
     }
 }
 
-fn mark_within(pages: &mut [PageState], range: Range<u64>) {
+fn mark_within(pages: &mut [PageState], range: Range<u64>, sizes: PageSizes) {
     let begin = pages.partition_point(|page| page.address < range.start);
     let end = pages.partition_point(|page| page.address < range.end);
     // A size that the sample told, such as that of a giant page, is kept.
     for page in &mut pages[begin..end] {
-        if page.size == PageSize::Small4K {
-            page.size = PageSize::Huge2M;
+        if page.size == sizes.base {
+            page.size = sizes.huge;
         }
     }
 }
@@ -56,7 +68,7 @@ mod tests {
 
     use tierscope_pagetable::pagemap::PagemapReader;
     use tierscope_pagetable::process::process_key;
-    use tierscope_rootfs::Root;
+    use tierscope_sample::page_group::PageSize;
 
     const HUGE_BYTES: usize = 2 << 20;
 
@@ -81,7 +93,7 @@ mod tests {
             page(0x3f_f000, PageSize::Small4K),
             page(0x40_0000, PageSize::Small4K),
         ];
-        mark_within(&mut pages, 0x20_0000..0x40_0000);
+        mark_within(&mut pages, 0x20_0000..0x40_0000, PageSizes::of(&Root::live()));
         let sizes = pages.map(|page| page.size);
         let (small, huge) = (PageSize::Small4K, PageSize::Huge2M);
         assert_eq!(sizes, [small, huge, PageSize::Giant1G, huge, small]);
@@ -134,7 +146,7 @@ mod tests {
             .iter()
             .map(|page| page.address..page.address + 4096)
             .collect();
-        HugePages::default().mark(&pagemap, &ranges, &mut pages);
+        HugePages::new(&Root::live()).mark(&pagemap, &ranges, &mut pages);
         for page in pages {
             let is_huge = page.address != small_at;
             assert_eq!(page.size == PageSize::Huge2M, is_huge, "{:#x}", page.address);

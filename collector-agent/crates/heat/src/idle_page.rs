@@ -84,7 +84,7 @@ mod tests {
     const PRESENT: u64 = 1 << 63;
 
     /// A recorded host with one process of two pages, in the frames 3 and 4.
-    fn write_host(root: &Path) {
+    fn write_host(root: &Path, page_bytes: u64) {
         let write = |path: &str, bytes: &[u8]| {
             let path = root.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -95,7 +95,11 @@ mod tests {
             "proc/9/stat",
             b"9 (a) S 1 0 0 0 -1 0 1 0 0 0 2 1 0 0 20 0 3 0 77 82 5",
         );
-        write("proc/9/maps", b"2000-4000 rw-p 00000000 00:00 0 [heap]\n");
+        let mapped = format!("{:x}-{:x}", 2 * page_bytes, 4 * page_bytes);
+        write(
+            "proc/9/maps",
+            format!("{mapped} rw-p 00000000 00:00 0 [heap]\n").as_bytes(),
+        );
         write("proc/9/pagemap", &words(&[0, 0, PRESENT | 3, PRESENT | 4]));
         write("proc/kpageflags", &words(&[1 << 5; 64]));
         write(BITMAP, &words(&[0]));
@@ -109,9 +113,16 @@ mod tests {
     }
 
     #[test]
-    fn pages_grow_old_while_their_marks_stay() {
+    fn pages_of_every_size_grow_old_while_their_marks_stay() {
+        for page_bytes in [4096, 16384, 65536] {
+            grow_old(page_bytes);
+        }
+    }
+
+    fn grow_old(page_bytes: u32) {
         let directory = tempfile::tempdir().unwrap();
-        write_host(directory.path());
+        write_host(directory.path(), u64::from(page_bytes));
+        let bytes = i64::from(page_bytes);
         let settings = HeatSettings {
             interval_ns: MINUTE_NS,
             rss_limit_bytes: DEFAULT_RSS_LIMIT_BYTES,
@@ -119,7 +130,7 @@ mod tests {
             epoch_seed: 7,
             sampling: crate::backend::SamplingSettings::default(),
         };
-        let root = Root::new(directory.path());
+        let root = Root::new(directory.path()).with_page_bytes(u64::from(page_bytes));
         let mut backend = IdlePageBackend::new(&root, &settings, NamePolicy::plain()).unwrap();
         let this = HeatProcess {
             key: ProcessKey {
@@ -137,17 +148,17 @@ mod tests {
         let second = backend.collect(processes, end(2));
         let row = &second.folded.rows[0];
         assert_eq!(
-            (row.validity, row.backend, row.resident_bytes),
-            (1, Backend::IdlePage, 8192)
+            (row.validity, row.backend, row.resident_bytes, row.page_size_bytes),
+            (1, Backend::IdlePage, 2 * bytes, page_bytes)
         );
-        assert_eq!((row.age_bytes[0], row.tier.as_deref()), (4096, Some("dram")));
+        assert_eq!((row.age_bytes[0], row.tier.as_deref()), (bytes, Some("dram")));
         let third = backend.collect(processes, end(3));
         assert_eq!(
             (
                 third.folded.rows[0].age_bytes[0],
                 third.folded.rows[0].age_bytes[1]
             ),
-            (0, 4096)
+            (0, bytes)
         );
         let other = HeatProcess {
             key: ProcessKey { pid: 10, ..this.key },

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tierscope_host::names::NamePolicy;
 use tierscope_pagetable::maps::Namer;
+use tierscope_rootfs::Root;
 use tierscope_sample::fold::{Folded, IntervalEnd, Measured};
 use tierscope_sample::heat::{Backend, Granularity};
-use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, ProcessReading};
+use tierscope_sample::page_group::{Census, PageGroup, PageGroupOptions, PageSize, ProcessReading};
 use tierscope_sample::page_sample::{FIRST_BLOCK_NS, MAX_SAMPLED_PAGES, PageSampleOptions};
 use tierscope_sample::tile_grid::EpochIds;
 use tierscope_sample::vma_fold::ProcessKey;
@@ -19,6 +20,7 @@ use crate::backend::{HeatProcess, HeatSettings, is_one_interval};
 pub(crate) struct PageGroups {
     backend: Backend,
     census: Census,
+    base_page: PageSize,
     settings: HeatSettings,
     tiers: Vec<Arc<str>>,
     epoch_seeds: EpochIds,
@@ -32,12 +34,13 @@ pub(crate) struct PageGroups {
 
 impl PageGroups {
     /// No groups yet. `census` says which pages the back end lists.
-    pub(crate) fn new(backend: Backend, census: Census, settings: &HeatSettings) -> Self {
+    pub(crate) fn new(root: &Root, backend: Backend, census: Census, settings: &HeatSettings) -> Self {
         let mut epoch_seeds = EpochIds::new(settings.epoch_seed);
         let sample_key = [epoch_seeds.next_id(), epoch_seeds.next_id()];
         Self {
             backend,
             census,
+            base_page: PageSize::of_bytes(root.page_bytes()),
             tiers: settings.tier.iter().cloned().collect(),
             settings: settings.clone(),
             epoch_seeds,
@@ -76,6 +79,7 @@ impl PageGroups {
                 epoch_seed: self.epoch_seeds.next_id(),
                 tiers: self.tiers.clone(),
                 census: self.census,
+                base_page: self.base_page,
                 page_sample: Some(PageSampleOptions {
                     key,
                     sampled_ratio,

@@ -61,7 +61,7 @@ impl<R: PageReader> PageWalk<R> {
     pub(crate) fn new(root: &Root, settings: &HeatSettings, names: NamePolicy) -> Result<Self, R::Error> {
         let tiers = Tiers::read(root, settings);
         let reader = R::open(root, settings.rss_limit_bytes, mapping_namer(names))?;
-        let groups = PageGroups::new(R::BACKEND, Census::Full, settings);
+        let groups = PageGroups::new(root, R::BACKEND, Census::Full, settings);
         Ok(Self {
             reader,
             groups: groups.with_tiers(tiers.labels()),

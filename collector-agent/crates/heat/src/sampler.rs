@@ -99,7 +99,7 @@ impl SamplerBackend {
         // Until the first round says whom to follow, nobody is.
         sampler.follow(Some(Vec::new()))?;
         let tiers = Tiers::read(root, settings);
-        let groups = PageGroups::new(backend, Census::Seen, settings);
+        let groups = PageGroups::new(root, backend, Census::Seen, settings);
         Ok(Self {
             name,
             table: sampler.new_table(),
@@ -107,7 +107,7 @@ impl SamplerBackend {
             status: Reader::new(root.clone()),
             maps: MapsReader::new(root.clone(), mapping_namer(names)),
             pagemap: PagemapReader::new(root.clone()),
-            huge_pages: HugePages::default(),
+            huge_pages: HugePages::new(root),
             groups: groups.with_tiers(tiers.labels()),
             tiers,
             placement: Placement::default(),
@@ -277,21 +277,22 @@ fn look_up(
 ) -> Result<Vec<PageState>, Unmeasured> {
     let mut states = Vec::with_capacity(pages.len());
     let mut rest = pages.iter().peekable();
-    reader.each(pagemap, ranges.iter().cloned(), |address, entry| {
-        let Some((_, count)) = rest.next_if(|(page, _)| *page == address) else {
-            return;
-        };
-        if entry.is_present() {
-            let size = page_size(*count);
-            states.push(PageState {
-                address,
-                size,
-                anon: !entry.is_file_or_shmem(),
-                tier: placement.tier_of(entry.pfn()),
-                active: true,
-                loads: count.loads,
-                stores: count.stores,
-            });
+    let page_bytes = reader.page_bytes();
+    reader.each(pagemap, ranges.iter().cloned(), |first, entry| {
+        // Samples are counted in smaller units than a large base page.
+        let inside = first..first + page_bytes;
+        while let Some((address, count)) = rest.next_if(|(address, _)| inside.contains(address)) {
+            if entry.is_present() {
+                states.push(PageState {
+                    address: *address,
+                    size: PageSize::of_bytes(count.page_size_bytes().unwrap_or(0).max(page_bytes)),
+                    anon: !entry.is_file_or_shmem(),
+                    tier: placement.tier_of(entry.pfn()),
+                    active: true,
+                    loads: count.loads,
+                    stores: count.stores,
+                });
+            }
         }
     })?;
     Ok(states)
@@ -308,14 +309,6 @@ fn lookup_ranges(pages: &[(u64, PageCount)]) -> Vec<Range<u64>> {
         }
     }
     ranges
-}
-
-fn page_size(count: PageCount) -> PageSize {
-    let bytes = count.page_size_bytes().unwrap_or(0);
-    [PageSize::Giant1G, PageSize::Huge2M]
-        .into_iter()
-        .find(|size| u64::from(size.bytes()) <= bytes)
-        .unwrap_or(PageSize::Small4K)
 }
 
 fn backend_of(kind: SamplerKind) -> Option<Backend> {

@@ -59,7 +59,7 @@ impl Tiers {
             let of_node = nodes::physical_ranges(reader, node);
             ranges.extend(of_node.into_iter().map(|(start, bytes)| (start, bytes, tier)));
         }
-        Placement::of_ranges(ranges)
+        Placement::of_ranges(ranges, reader.root().page_bytes())
     }
 
     /// Looks up the tiers of those pages of a process that have none yet: of pages whose frames the kernel hides. Pages

@@ -19,7 +19,7 @@ use tierscope_sample::heat::{Granularity, HeatRow, PageKind, WINDOWS};
 use tierscope_sample::page_group::{PageMapping, PageSize};
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::backend::{HeatProcess, Refusal, is_one_interval, usual_pages};
+use crate::backend::{HeatProcess, Refusal, is_one_interval};
 use crate::programs::is_named;
 
 /// The name of this collector.
@@ -222,7 +222,7 @@ fn row_key(row: &HeatRow) -> RowKey {
 
 /// Bytes written of the pages of a row: at most those resident, because a page may be freed after it was written.
 fn sum(histories: &[&WriteHistory], row: &HeatRow) -> Option<[i64; WINDOWS.len()]> {
-    let size = [PageSize::Small4K, PageSize::Huge2M]
+    let size = PageSize::ALL
         .into_iter()
         .find(|size| size.bytes() == row.page_size_bytes)?;
     let size = (row.granularity == Granularity::Page).then_some(size);
@@ -268,6 +268,7 @@ fn read_soft_dirty<'a>(
     reader: &mut SoftDirtyReader,
     history: &mut WriteHistory,
 ) -> Result<(), String> {
+    let base = PageSize::of_bytes(reader.page_bytes());
     for mapping in mappings {
         let place = &mapping.page_mapping;
         let kind = if mapping.shared {
@@ -277,7 +278,7 @@ fn read_soft_dirty<'a>(
         };
         let ranges = std::iter::once(place.start..place.end);
         let read = reader.read(key, ranges, |address| {
-            history.note(address..address + 1, PageSize::Small4K, kind);
+            history.note(address..address + 1, base, kind);
         });
         read.map_err(|error| error.to_string())?;
     }
@@ -295,7 +296,6 @@ pub fn probe(root: &Root) -> Result<(), Refusal> {
 
 /// Finds out by doing how writes are seen here.
 fn find_means(root: &Root) -> Result<Means, String> {
-    usual_pages(rustix::param::page_size() as u64).map_err(|refusal| refusal.reason)?;
     let Err(no_userfault) = probe_written(root) else {
         return Ok(Means::Userfault);
     };

@@ -89,7 +89,7 @@ fn maps(bytes: &[u8]) {
 
 /// `/proc/<pid>/smaps`.
 fn smaps(bytes: &[u8]) {
-    let mut parser = SmapsParser::new(&name);
+    let mut parser = SmapsParser::new(&name, 4096);
     text_of(bytes).lines().for_each(|line| parser.line(line));
     let _ = parser.finish();
 }

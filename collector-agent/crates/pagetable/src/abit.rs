@@ -99,7 +99,7 @@ impl AbitReader {
         let walked = self.walker.walk(process.pid, |leaf| {
             let (pfn, size) = (
                 leaf.entry.pfn(mask & !(leaf.size_bytes - 1)),
-                page_size(leaf.size_bytes),
+                PageSize::of_bytes(leaf.size_bytes),
             );
             join.page(&leaf, |anon| PageState {
                 address: leaf.address,
@@ -118,13 +118,6 @@ impl AbitReader {
         walked?;
         self.files.check_identity(process)
     }
-}
-
-fn page_size(bytes: u64) -> PageSize {
-    [PageSize::Giant1G, PageSize::Huge2M]
-        .into_iter()
-        .find(|size| u64::from(size.bytes()) <= bytes)
-        .unwrap_or(PageSize::Small4K)
 }
 
 /// Sorts pages into mappings; both come by address.

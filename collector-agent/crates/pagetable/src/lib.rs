@@ -9,6 +9,7 @@ pub mod maps;
 pub mod nodes_of_pages;
 mod own_memory;
 pub mod page_draw;
+pub mod page_sizes;
 pub mod pagemap;
 mod physical;
 pub mod placement;
@@ -23,6 +24,6 @@ mod walk_error;
 pub mod walk_probe;
 pub mod walker;
 
-/// Bytes of a base page, and of the addresses that one entry of a page table of the lowest level maps. Kernels with other
-/// pages are refused before any page table is read (`usual_pages` of crate `heat`).
+/// Bytes of the addresses that one entry of a page table of the lowest level maps on x86-64, the one architecture whose
+/// tables are walked. What the kernel prints by page is by the base page of its host ([`tierscope_rootfs::Root::page_bytes`]).
 pub const PAGE_BYTES: u64 = tierscope_sample::page_size::MODEL_BYTES;

@@ -37,7 +37,6 @@ pub fn nodes_of_pages(pid: u32, addresses: &[u64]) -> io::Result<Vec<Option<u32>
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
     use super::*;
-    use crate::PAGE_BYTES;
     use crate::own_memory::OwnMemory;
 
     #[test]
@@ -46,7 +45,10 @@ mod tests {
         let mut memory = OwnMemory::new(pages).unwrap();
         memory.write(0);
         memory.write(pages - 1);
-        let addresses: Vec<u64> = memory.addresses().step_by(PAGE_BYTES as usize).collect();
+        let addresses: Vec<u64> = memory
+            .addresses()
+            .step_by(tierscope_rootfs::Root::live().page_bytes() as usize)
+            .collect();
         let nodes = match nodes_of_pages(std::process::id(), &addresses) {
             Ok(nodes) => nodes,
             Err(error) => {

@@ -3,18 +3,18 @@
 use std::io;
 use std::ptr::NonNull;
 
-use crate::PAGE_BYTES;
-
 /// A private anonymous mapping, readable and writable, without huge pages; given back when dropped.
 #[derive(Debug)]
 pub(crate) struct OwnMemory {
     start: NonNull<u8>,
     pages: usize,
+    page_bytes: usize,
 }
 
 impl OwnMemory {
     pub(crate) fn new(pages: usize) -> io::Result<Self> {
-        let bytes = pages * PAGE_BYTES as usize;
+        let page_bytes = tierscope_rootfs::Root::live().page_bytes() as usize;
+        let bytes = pages * page_bytes;
         // SAFETY: a new mapping at an address of the kernel's choice; no memory in use is replaced.
         let start = unsafe {
             libc::mmap(
@@ -30,7 +30,11 @@ impl OwnMemory {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let memory = Self { start, pages };
+        let memory = Self {
+            start,
+            pages,
+            page_bytes,
+        };
         // SAFETY: the mapping made above. A kernel without huge pages refuses, which is as good.
         unsafe { libc::madvise(memory.start.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
         Ok(memory)
@@ -38,19 +42,19 @@ impl OwnMemory {
 
     pub(crate) fn addresses(&self) -> std::ops::Range<u64> {
         let start = self.start.as_ptr() as u64;
-        start..start + self.pages as u64 * PAGE_BYTES
+        start..start + (self.pages * self.page_bytes) as u64
     }
 
     /// The page that an address is in.
     pub(crate) fn page_of(&self, address: u64) -> Option<usize> {
         let inside = self.addresses().contains(&address);
-        inside.then(|| ((address - self.addresses().start) / PAGE_BYTES) as usize)
+        inside.then(|| (address - self.addresses().start) as usize / self.page_bytes)
     }
 
     /// Its bytes.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the whole mapping, which is initialised with zeros and which nothing else refers to.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.pages * PAGE_BYTES as usize) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.pages * self.page_bytes) }
     }
 
     /// Writes to a page.
@@ -68,13 +72,13 @@ impl OwnMemory {
     fn at(&self, page: usize) -> *mut u8 {
         assert!(page < self.pages, "page {page} is not in the mapping");
         // SAFETY: checked to be inside the mapping.
-        unsafe { self.start.as_ptr().add(page * PAGE_BYTES as usize) }
+        unsafe { self.start.as_ptr().add(page * self.page_bytes) }
     }
 }
 
 impl Drop for OwnMemory {
     fn drop(&mut self) {
-        let bytes = self.pages * PAGE_BYTES as usize;
+        let bytes = self.pages * self.page_bytes;
         // SAFETY: the mapping made in `new`, to which no reference is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), bytes) };
     }

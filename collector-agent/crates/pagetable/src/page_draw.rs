@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use crate::PAGE_BYTES;
-
-/// Pages of address space of which each one is looked at: 16 GiB. Reading them at once takes some 10 ns a page.
+/// Pages of address space of which each one is looked at: 16 GiB of 4 KiB. Reading them at once takes some 10 ns a page.
 const WHOLE_PAGES: u64 = 4 << 20;
 /// Pages looked at where there are more: half as many to twice as many. One by one they take about 1 us each.
 const DRAWN_PAGES: u64 = 1 << 17;
@@ -54,17 +52,17 @@ impl PageDraw {
         self.pages_per_run
     }
 
-    /// Addresses of the chosen pages between two addresses, in their order.
-    pub fn addresses(&self, range: Range<u64>) -> impl Iterator<Item = u64> + use<> {
+    /// Addresses of the chosen pages of this size between two addresses, in their order.
+    pub fn addresses(&self, range: Range<u64>, page_bytes: u64) -> impl Iterator<Item = u64> + use<> {
         let Self {
             secret,
             pages_per_run,
         } = *self;
-        let pages = range.start / PAGE_BYTES..range.end.div_ceil(PAGE_BYTES);
+        let pages = range.start / page_bytes..range.end.div_ceil(page_bytes);
         let runs = pages.start / pages_per_run..pages.end.div_ceil(pages_per_run);
         runs.map(move |run| run * pages_per_run + mix(secret ^ run) % pages_per_run)
             .filter(move |page| pages.contains(page))
-            .map(|page| page * PAGE_BYTES)
+            .map(move |page| page * page_bytes)
     }
 }
 
@@ -79,6 +77,7 @@ pub fn mix(value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PAGE_BYTES;
 
     const TIB_PAGES: u64 = (1 << 40) / PAGE_BYTES;
 
@@ -86,7 +85,9 @@ mod tests {
     fn what_is_looked_at_does_not_grow_with_the_process() {
         for pages in [WHOLE_PAGES + 1, 3 * WHOLE_PAGES, TIB_PAGES, 128 * TIB_PAGES] {
             let draw = PageDraw::of(7, pages, None);
-            let drawn = draw.addresses(1 << 30..(1 << 30) + pages * PAGE_BYTES).count() as u64;
+            let drawn = draw
+                .addresses(1 << 30..(1 << 30) + pages * PAGE_BYTES, PAGE_BYTES)
+                .count() as u64;
             assert!(
                 (DRAWN_PAGES / 2 - 1..=2 * DRAWN_PAGES).contains(&drawn),
                 "{pages}: {drawn}"
@@ -105,7 +106,7 @@ mod tests {
         let mut by_offset = [0_u32; 100];
         for mapping in 0..64_000_u64 {
             let start = mapping * 1009 * PAGE_BYTES;
-            for address in draw.addresses(start..start + 100 * PAGE_BYTES) {
+            for address in draw.addresses(start..start + 100 * PAGE_BYTES, PAGE_BYTES) {
                 by_offset[((address - start) / PAGE_BYTES) as usize] += 1;
             }
         }
@@ -123,6 +124,9 @@ mod tests {
         assert_ne!(PageDraw::of(7, TIB_PAGES * 9, Some(first)), first);
         let whole = PageDraw::of(7, 10, None);
         assert!(PageDraw::of(7, TIB_PAGES, Some(whole)).pages_per_run() > 1);
-        assert_eq!(whole.addresses(4096..12288).collect::<Vec<_>>(), [4096, 8192]);
+        assert_eq!(
+            whole.addresses(4096..12288, PAGE_BYTES).collect::<Vec<_>>(),
+            [4096, 8192]
+        );
     }
 }

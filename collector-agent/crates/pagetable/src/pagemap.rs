@@ -12,13 +12,12 @@ use std::os::unix::fs::FileExt as _;
 use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::PAGE_BYTES;
 use crate::page_draw::PageDraw;
 use crate::process::{ProcessFiles, Unmeasured};
 
 /// Bytes of one entry.
 const ENTRY_BYTES: usize = 8;
-/// Bytes asked for at once: the entries of 512 MiB of addresses.
+/// Bytes asked for at once: the entries of 131,072 pages.
 const CHUNK_BYTES: usize = 1 << 20;
 const PFN_MASK: u64 = (1 << 55) - 1;
 
@@ -60,6 +59,7 @@ pub fn entries(bytes: &[u8]) -> impl Iterator<Item = PageEntry> {
 #[derive(Debug)]
 pub struct PagemapReader {
     files: ProcessFiles,
+    page_bytes: u64,
     buffer: Vec<u8>,
     bytes_read: u64,
 }
@@ -82,10 +82,16 @@ impl PagemapReader {
     /// A reader with a buffer of 1 MiB, taken at the first reading.
     pub fn new(root: Root) -> Self {
         Self {
+            page_bytes: root.page_bytes(),
             files: ProcessFiles::new(root),
             buffer: Vec::new(),
             bytes_read: 0,
         }
+    }
+
+    /// Bytes of the page that one entry stands for.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
     }
 
     /// Bytes read so far.
@@ -109,7 +115,7 @@ impl PagemapReader {
         mut each: impl FnMut(u64, PageEntry),
     ) -> Result<(), Unmeasured> {
         for range in ranges {
-            let mut address = range.start / PAGE_BYTES * PAGE_BYTES;
+            let mut address = range.start / self.page_bytes * self.page_bytes;
             while address < range.end {
                 let got = self.fill(pagemap, address, range.end)?;
                 if got < ENTRY_BYTES {
@@ -117,7 +123,7 @@ impl PagemapReader {
                 }
                 for entry in entries(&self.buffer[..got]) {
                     each(address, entry);
-                    address += PAGE_BYTES;
+                    address += self.page_bytes;
                 }
             }
         }
@@ -135,7 +141,7 @@ impl PagemapReader {
         if draw.pages_per_run() == 1 {
             return self.each(pagemap, [range], each);
         }
-        for address in draw.addresses(range) {
+        for address in draw.addresses(range, self.page_bytes) {
             each(address, self.entry(pagemap, address)?);
         }
         Ok(())
@@ -153,12 +159,12 @@ impl PagemapReader {
     }
 
     fn fill(&mut self, pagemap: &Pagemap, address: u64, end: u64) -> Result<usize, Unmeasured> {
-        let pages = (end - address).div_ceil(PAGE_BYTES);
+        let pages = (end - address).div_ceil(self.page_bytes);
         let wanted = (pages as usize).saturating_mul(ENTRY_BYTES).min(CHUNK_BYTES);
         if self.buffer.len() < wanted {
             self.buffer.resize(wanted, 0);
         }
-        let offset = address / PAGE_BYTES * ENTRY_BYTES as u64;
+        let offset = address / self.page_bytes * ENTRY_BYTES as u64;
         let read = read_at(&pagemap.file, &mut self.buffer[..wanted], offset);
         let got = read.map_err(|error| self.files.unmeasured_io(pagemap.process, &error))?;
         self.bytes_read += got as u64;

@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use tierscope_sample::page_group::TierIndex;
 
-use crate::PAGE_BYTES;
-
 /// Tiers of page frames.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
@@ -24,11 +22,12 @@ impl Placement {
         }
     }
 
-    /// Tiers of ranges of physical memory: (first byte, bytes, tier). Frames outside of them are in no known tier.
-    pub fn of_ranges(ranges: impl IntoIterator<Item = (u64, u64, TierIndex)>) -> Self {
+    /// Tiers of ranges of physical memory: (first byte, bytes, tier), in frames of `page_bytes`. Frames outside of them are
+    /// in no known tier.
+    pub fn of_ranges(ranges: impl IntoIterator<Item = (u64, u64, TierIndex)>, page_bytes: u64) -> Self {
         let frames = |(start, bytes, tier): (u64, u64, TierIndex)| {
             let end = start.saturating_add(bytes);
-            (start / PAGE_BYTES..end / PAGE_BYTES, tier)
+            (start / page_bytes..end / page_bytes, tier)
         };
         Self {
             only: None,
@@ -65,13 +64,17 @@ fn join(mut ranges: Vec<(Range<u64>, TierIndex)>) -> Vec<(Range<u64>, TierIndex)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PAGE_BYTES;
 
     #[test]
     fn frames_are_found_in_their_ranges() {
         const BLOCK: u64 = 128 << 20;
         let (dram, cxl) = (TierIndex(0), TierIndex(1));
         let blocks = [(10, dram), (0, dram), (2, cxl), (1, dram)];
-        let placement = Placement::of_ranges(blocks.map(|(block, tier)| (block * BLOCK, BLOCK, tier)));
+        let placement = Placement::of_ranges(
+            blocks.map(|(block, tier)| (block * BLOCK, BLOCK, tier)),
+            PAGE_BYTES,
+        );
         assert_eq!(placement.ranges.len(), 3, "neighbours are joined");
         let block = BLOCK / PAGE_BYTES;
         let cases = [

@@ -16,6 +16,7 @@ use crate::smaps::{Namer, SmapsParser};
 pub struct ReferencedReader {
     files: ProcessFiles,
     clearer: Clearer,
+    page_bytes: u64,
     rss_limit_bytes: u64,
     namer: Box<Namer>,
 }
@@ -25,6 +26,7 @@ impl ReferencedReader {
     pub fn new(root: Root, rss_limit_bytes: u64, namer: Box<Namer>) -> Self {
         Self {
             clearer: Clearer::new(&root),
+            page_bytes: root.page_bytes(),
             files: ProcessFiles::new(root),
             rss_limit_bytes,
             namer,
@@ -40,7 +42,7 @@ impl ReferencedReader {
     pub fn read(&mut self, process: ProcessKey) -> Result<Vec<VmaReading>, Unmeasured> {
         self.files.check_identity(process)?;
         self.files.check_size(process, self.rss_limit_bytes)?;
-        let mut parser = SmapsParser::new(&*self.namer);
+        let mut parser = SmapsParser::new(&*self.namer, self.page_bytes);
         self.files.each_line(process, "smaps", |line| parser.line(line))?;
         Ok(parser.finish())
     }

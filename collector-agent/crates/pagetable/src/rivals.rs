@@ -9,7 +9,6 @@ use tierscope_rootfs::Reader;
 const KDAMONDS: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 /// Parts of the kernel that use DAMON on their own, with settings that do not say how many pages they sample.
 const MODULES: [&str; 3] = ["damon_stat", "damon_reclaim", "damon_lru_sort"];
-const PAGE_BYTES: f64 = crate::PAGE_BYTES as f64;
 /// Largest share of pages touched once in an interval that may be missed: up to it the share is stated, and which pages
 /// were touched is worth more than exact sums of whole mappings.
 pub const MAX_MISSED_RATIO: f64 = 0.2;
@@ -88,7 +87,8 @@ fn cleared_ratio_per_s(reader: &mut Reader, context: &str) -> Option<f64> {
         }
     }
     let is_known = watched_bytes > 0.0 && sample_us > 0.0;
-    is_known.then(|| regions * 1e6 / sample_us / (watched_bytes / PAGE_BYTES))
+    let watched_pages = watched_bytes / reader.root().page_bytes() as f64;
+    is_known.then(|| regions * 1e6 / sample_us / watched_pages)
 }
 
 fn number(reader: &mut Reader, path: &str) -> Option<f64> {

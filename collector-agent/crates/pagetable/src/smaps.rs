@@ -15,7 +15,6 @@ use crate::maps::{MapsLine, shown_name};
 /// All that 57 bits of address reach.
 const MAX_KIB: i64 = 1 << 47;
 const KIB: i64 = 1024;
-const BASE_PAGE_BYTES: u32 = crate::PAGE_BYTES as u32;
 
 /// The mapping whose lines are being read; sizes in KiB as the kernel prints them.
 #[derive(Debug)]
@@ -54,16 +53,18 @@ impl Open {
 /// Takes the lines of one smaps file.
 pub struct SmapsParser<'a> {
     namer: &'a Namer,
+    page_bytes: u32,
     unnamed: Arc<str>,
     open: Option<Open>,
     vmas: Vec<VmaReading>,
 }
 
 impl<'a> SmapsParser<'a> {
-    /// A parser that names files by `namer`.
-    pub fn new(namer: &'a Namer) -> Self {
+    /// A parser that names files by `namer`. Mappings whose page size is not printed have pages of `page_bytes`.
+    pub fn new(namer: &'a Namer, page_bytes: u64) -> Self {
         Self {
             namer,
+            page_bytes: u32::try_from(page_bytes).unwrap_or(u32::MAX),
             unnamed: Arc::from(""),
             open: None,
             vmas: Vec::new(),
@@ -116,7 +117,7 @@ impl<'a> SmapsParser<'a> {
             },
             mapping: shown_name(header.name, kind, self.namer, &self.unnamed),
             kind,
-            page_size_bytes: BASE_PAGE_BYTES,
+            page_size_bytes: self.page_bytes,
             resident_bytes: 0,
             referenced_bytes: 0,
             beside: Beside::default(),
@@ -140,8 +141,11 @@ impl<'a> SmapsParser<'a> {
         let Some(mut open) = self.open.take() else { return };
         let dirty_kib = open.dirty_kib();
         let reading = &mut open.reading;
+        if open.kernel_page_kib > 0 {
+            reading.page_size_bytes =
+                u32::try_from(open.kernel_page_kib * KIB).unwrap_or(reading.page_size_bytes);
+        }
         if open.hugetlb_kib > 0 {
-            reading.page_size_bytes = u32::try_from(open.kernel_page_kib * KIB).unwrap_or(BASE_PAGE_BYTES);
             reading.resident_bytes = open.hugetlb_kib * KIB;
         } else {
             // A private file mapping whose pages were all written holds anonymous memory alone.
@@ -226,7 +230,7 @@ Referenced:            8 kB";
 
     fn parse(text: &str) -> Vec<VmaReading> {
         let namer = |name: &str| Arc::from(name.rsplit('/').next().unwrap_or(name));
-        let mut parser = SmapsParser::new(&namer);
+        let mut parser = SmapsParser::new(&namer, 4096);
         text.lines().for_each(|line| parser.line(line));
         parser.finish()
     }

@@ -10,7 +10,6 @@ use std::ops::Range;
 use tierscope_rootfs::Root;
 use tierscope_sample::vma_fold::ProcessKey;
 
-use crate::PAGE_BYTES;
 use crate::own_memory::OwnMemory;
 use crate::pagemap::PagemapReader;
 use crate::process::{ProcessFiles, Unmeasured, process_key};
@@ -59,6 +58,11 @@ impl SoftDirtyReader {
         }
     }
 
+    /// Bytes of a base page.
+    pub fn page_bytes(&self) -> u64 {
+        self.pagemap.page_bytes()
+    }
+
     /// Clears the marks of all pages of a process.
     pub fn clear(&mut self, process: ProcessKey) -> Result<(), Unmeasured> {
         let mut file = self
@@ -96,10 +100,10 @@ pub fn probe_soft_dirty(root: &Root) -> Result<(), SoftDirtyError> {
     (0..PAGES / 2).for_each(|page| memory.write(page));
     let mut marked = 0;
     let mut wrong_pages = PAGES / 2;
-    let (start, range) = (memory.addresses().start, memory.addresses());
+    let range = memory.addresses();
     reader.read(this, [range], |address| {
         marked += 1;
-        let written = (address - start) / PAGE_BYTES < PAGES as u64 / 2;
+        let written = memory.page_of(address).is_some_and(|page| page < PAGES / 2);
         wrong_pages = if written { wrong_pages - 1 } else { wrong_pages + 1 };
     })?;
     match (marked, wrong_pages) {

@@ -4,12 +4,29 @@ use std::path::{Path, PathBuf};
 
 /// A directory that holds `proc` and `sys`: `/` on a live host, a snapshot directory in a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root(PathBuf);
+pub struct Root {
+    path: PathBuf,
+    page_bytes: u64,
+}
 
 impl Root {
     /// Takes any directory; nothing is checked, because an absent file is an answer.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        Self {
+            path: path.into(),
+            page_bytes: rustix::param::page_size() as u64,
+        }
+    }
+
+    /// The same, of a host whose kernel has base pages of this size. Without it they are as large as this kernel's.
+    pub fn with_page_bytes(mut self, page_bytes: u64) -> Self {
+        self.page_bytes = page_bytes;
+        self
+    }
+
+    /// Bytes of a base page: what one entry of pagemap, of kpageflags and of the bitmap of idle pages stands for.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
     }
 
     /// Takes a directory that somebody gave as the root of a host.
@@ -34,24 +51,24 @@ impl Root {
 
     /// Whether this is the running host, whose clocks and processes are real.
     pub fn is_live(&self) -> bool {
-        self.0 == Path::new("/")
+        self.path == Path::new("/")
     }
 
     /// The place of a kernel path such as `/proc/vmstat`, with or without its leading `/`.
     pub fn join(&self, kernel_path: &str) -> PathBuf {
-        self.0.join(kernel_path.trim_start_matches('/'))
+        self.path.join(kernel_path.trim_start_matches('/'))
     }
 
     /// The kernel path of a place beneath the root: what [`Root::join`] was given.
     pub fn kernel_path(&self, place: &Path) -> PathBuf {
         place
-            .strip_prefix(&self.0)
+            .strip_prefix(&self.path)
             .map_or_else(|_| place.to_owned(), |path| Path::new("/").join(path))
     }
 
     /// The directory itself.
     pub fn as_path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 

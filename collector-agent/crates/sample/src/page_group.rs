@@ -48,6 +48,8 @@ pub struct PageGroupOptions {
     pub epoch_seed: u64,
     /// Labels that [`TierIndex`] points to.
     pub tiers: Vec<Arc<str>>,
+    /// The base page of the host: the size of memory whose pages were never seen.
+    pub base_page: PageSize,
     /// Which pages are listed.
     pub census: Census,
     /// Bits of history that one interval takes, 1..=[`MAX_BITS_PER_INTERVAL`]; values outside are brought inside.
@@ -63,6 +65,7 @@ impl Default for PageGroupOptions {
         Self {
             epoch_seed: 0,
             tiers: Vec::new(),
+            base_page: PageSize::Small4K,
             census: Census::Full,
             bits_per_interval: 1,
             frequency: FrequencyEncoding::Count,

@@ -10,6 +10,7 @@ use tierscope_sysfs::hotness;
 use tierscope_heat::page_follow;
 use tierscope_host::collectors::{self, State};
 
+use super::page_size;
 use crate::kubernetes;
 
 /// Said of sources that the host offers and nobody uses now.
@@ -71,6 +72,7 @@ fn state(reader: &mut Reader, name: &str) -> State {
 
 /// What the kernel or the hardware lacks for a source; `None` where nothing is seen to be missing.
 pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
+    let other_architecture = is_of_another_architecture(reader);
     let has = |path: &str| reader.root().join(path).exists();
     let (present, why_not) = match name {
         "pebs" => (
@@ -99,6 +101,10 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
                 .any(|unit| has(&format!("/sys/bus/event_source/devices/{unit}/type"))),
             "no performance unit of the cores here: a guest without one",
         ),
+        "abit_walk" if other_architecture => (
+            false,
+            "page tables are walked on x86-64 alone: each architecture lays its entries out in its own way",
+        ),
         "abit_walk" => (
             has("/sys/kernel/btf/vmlinux"),
             "the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)",
@@ -118,6 +124,15 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
         _ => (true, ""),
     };
     (!present).then_some(why_not)
+}
+
+/// Whether a recording is known to be of another architecture than x86-64.
+fn is_of_another_architecture(reader: &mut Reader) -> bool {
+    let release = reader
+        .value("/proc/sys/kernel/osrelease")
+        .unwrap_or_default()
+        .to_owned();
+    !matches!(page_size::architecture(reader, &release), "" | "x86_64")
 }
 
 /// Whether a unit of memory controllers, of the mesh or of a CXL device is there.
@@ -163,6 +178,16 @@ mod tests {
         rich.write("sys/bus/event_source/devices/cxl_hmu_mem0.0.0/type", "40\n");
         rich.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
         rich.write("sys/bus/event_source/devices/cpu/caps/max_precise", "3\n");
+        rich.write("sys/kernel/btf/vmlinux", "");
+        rich.write("proc/sys/kernel/osrelease", "5.14.0-427.el9.aarch64+64k\n");
+        for by_page in ["damon_pages", "damon_regions", "idle_page"] {
+            assert!(
+                !reason(&rich, by_page).contains("64 KiB"),
+                "{}",
+                reason(&rich, by_page)
+            );
+        }
+        assert!(reason(&rich, "abit_walk").contains("x86-64 alone"));
         assert_eq!(reason(&rich, "damon_pages"), RECORDING);
         assert_eq!(reason(&rich, "pebs"), RECORDING);
         assert!(reason(&rich, "hotness_unit").contains("cxl_hmu_mem0.0.0 can count"));

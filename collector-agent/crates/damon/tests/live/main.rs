@@ -46,7 +46,7 @@ impl Host {
             return skipped("huge pages are on, so accesses show in steps of 2 MiB");
         }
         // Any page: what is tried is whether DAMON starts.
-        let plan = Plan::pages(&[1 << 12], Duration::from_millis(100)).unwrap();
+        let plan = Plan::pages(&[1 << 12], 4096, Duration::from_millis(100)).unwrap();
         let tried = Session::begin(&Root::live(), &host.guard()).and_then(|mut session| session.start(&plan));
         match tried {
             Ok(()) => Some(host),

@@ -173,7 +173,7 @@ fn watch_pages(
 ) -> Vec<Watched> {
     let before = toucher.lock().unwrap().frames();
     let watched: Vec<u64> = sampled.iter().map(|page| before[*page]).collect();
-    damon.watch(Plan::pages(&watched, window).unwrap());
+    damon.watch(Plan::pages(&watched, 4096, window).unwrap());
     let window = damon.take(PATIENCE).unwrap().unwrap();
     let after = toucher.lock().unwrap().frames();
     let regions = window.regions.iter().filter_map(|region| {
@@ -238,7 +238,7 @@ fn bytes_that_pass_the_young_filter_are_the_bytes_touched() {
     let mut toucher = Toucher::start();
     let frames: Vec<Range<u64>> = toucher.frames().iter().map(|frame| *frame..frame + 1).collect();
     let mut session = host.begin();
-    match session.start(&Plan::young(&frames, YOUNG_WINDOW).unwrap()) {
+    match session.start(&Plan::young(&frames, 4096, YOUNG_WINDOW).unwrap()) {
         Err(error @ DamonError::Lacks { .. }) => {
             let _ = writeln!(std::io::stderr(), "skipped: {error}");
             return;

@@ -223,11 +223,3 @@ fn the_costly_one_can_be_left_out_for_a_while() {
     round(&mut chain, 60);
     assert_eq!(chain.active(), Some("pebs"));
 }
-
-#[test]
-fn kernels_with_larger_pages_are_told_why_page_tables_are_not_read() {
-    assert_eq!(crate::backend::usual_pages(4096), Ok(()));
-    let refusal = crate::backend::usual_pages(65536).expect_err("pages of 64 KiB");
-    assert!(refusal.reason.contains("pages of 64 KiB"), "{}", refusal.reason);
-    assert!(refusal.hint.contains("referenced"), "{}", refusal.hint);
-}

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
-use tierscope_damon::plan::PAGE_BYTES;
 use tierscope_pagetable::page_draw::mix;
 use tierscope_sample::heat::PageKind;
 use tierscope_sample::vma_fold::ProcessKey;
@@ -113,7 +112,7 @@ fn shares_of(sizes: &[u64], most: usize) -> Vec<usize> {
 /// A place on the ring for a page, by its identity and the secret.
 fn place_of(secret: u64, member: &Member) -> u64 {
     let process = u64::from(member.process.pid) ^ member.process.start_time_ticks.rotate_left(32);
-    mix(mix(secret ^ process) ^ (member.address / PAGE_BYTES))
+    mix(mix(secret ^ process) ^ member.address)
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn a_window_is_judged_by_what_was_touched() {
     let window = |accesses: &dyn Fn(u64) -> u32| Window {
         regions: (0..64)
             .map(|frame| Region {
-                range: 2 * frame * PAGE_BYTES..(2 * frame + 1) * PAGE_BYTES,
+                range: 2 * frame * 4096..(2 * frame + 1) * 4096,
                 accesses: Some(accesses(frame)),
                 age: None,
                 young_bytes: None,
@@ -122,16 +122,16 @@ fn a_window_is_judged_by_what_was_touched() {
         cpu_ns: 0,
     };
     assert_eq!(
-        judge(&window(&|frame| u32::from(frame % 2 == 0)), &frames),
+        judge(&window(&|frame| u32::from(frame % 2 == 0)), &frames, 4096),
         Ok(())
     );
-    let refused = judge(&window(&|_| 0), &frames).unwrap_err();
+    let refused = judge(&window(&|_| 0), &frames, 4096).unwrap_err();
     assert!(
         refused.reason.contains("0 of 32 touched pages"),
         "{}",
         refused.reason
     );
-    assert!(judge(&window(&|_| 1), &frames).is_err());
+    assert!(judge(&window(&|_| 1), &frames, 4096).is_err());
 }
 
 #[test]

@@ -41,8 +41,8 @@ fn touched_bytes_go_to_the_stretches_that_lie_there() {
         .map(|run| (run.frames.clone(), run.stretch))
         .collect();
     assert_eq!(runs, [(7..9, 0), (9..10, 1), (20..21, 1)]);
-    watched.touch(&(7 * 4096..10 * 4096), 3 * 4096);
-    watched.touch(&(20 * 4096..21 * 4096), 4096);
+    watched.touch(&(7 * 4096..10 * 4096), 3 * 4096, 4096);
+    watched.touch(&(20 * 4096..21 * 4096), 4096, 4096);
     let touched: Vec<_> = watched
         .stretches
         .iter()

@@ -24,7 +24,6 @@ use tierscope_sample::vma_fold::ProcessKey;
 use tierscope_sysfs::{nodes, tiers};
 use tierscope_wire::CollectorCost;
 
-use crate::backend::usual_pages;
 use crate::resident;
 use choice::Choice;
 
@@ -173,8 +172,6 @@ impl PageFollower {
 
     /// Draws pages of all processes together, each with the same chance.
     fn draw(&mut self, found: &[Process], now_ns: i64, elapsed_ns: i64) -> Result<(), WhyNot> {
-        usual_pages(rustix::param::page_size() as u64)
-            .map_err(|_| ("the kernel has pages of another size", ""))?;
         self.placement = sides(&mut self.reader)?;
         let mut sizes = Vec::with_capacity(found.len());
         for process in found {
@@ -241,9 +238,10 @@ impl PageFollower {
             .filter(|mapping| mapping.accessible)
             .map(|mapping| mapping.page_mapping.start..mapping.page_mapping.end)
             .collect();
+        let page_bytes = self.pagemap.page_bytes();
         let span_pages = ranges
             .iter()
-            .map(|range| (range.end - range.start) / tierscope_pagetable::PAGE_BYTES)
+            .map(|range| (range.end - range.start) / page_bytes)
             .sum();
         let secret = mix(self.secret ^ u64::from(process.pid) ^ process.start_time_ticks.rotate_left(32));
         let offered = wanted as u64 * OFFERED_PER_PAGE;
@@ -378,7 +376,7 @@ fn sides(reader: &mut Reader) -> Result<Placement, WhyNot> {
     }
     let has = |wanted: TierIndex| ranges.iter().any(|(_, _, tier)| *tier == wanted);
     if has(TOP) && has(LOWER) {
-        Ok(Placement::of_ranges(ranges))
+        Ok(Placement::of_ranges(ranges, reader.root().page_bytes()))
     } else {
         Err((
             "the host does not show which memory blocks belong to which node",

@@ -5,7 +5,7 @@ use crate::fake_root::FakeRoot;
 use tierscope_sample::service::{RuleKind, ServiceId};
 
 const PAGES: u64 = 4096;
-const BLOCK_PAGES: u64 = 0x800_0000 / tierscope_pagetable::PAGE_BYTES;
+const BLOCK_BYTES: u64 = 0x800_0000;
 const PRESENT: u64 = 1 << 63;
 /// Pages of the process, from address 0x1000 on.
 const MAPPED: u64 = 8;
@@ -27,10 +27,16 @@ fn two_tiers() -> FakeRoot {
 
 /// Writes a process whose pages are at these frames; 0 for none.
 fn write_process(root: &FakeRoot, start_time: u64, frames: [u64; MAPPED as usize]) {
+    write_pages(root, start_time, frames, 4096);
+}
+
+/// The same on a kernel with base pages of this size.
+fn write_pages(root: &FakeRoot, start_time: u64, frames: [u64; MAPPED as usize], page_bytes: u64) {
     let zeros = "0 ".repeat(18);
     root.write("proc/9/stat", &format!("9 (redis) S {zeros}{start_time} 0 0\n"));
     root.write("proc/9/status", "VmRSS:\t32 kB\nRssAnon:\t32 kB\n");
-    root.write("proc/9/maps", "00001000-00009000 rw-p 00000000 00:00 0\n");
+    let mapped = format!("{page_bytes:08x}-{:08x}", (MAPPED + 1) * page_bytes);
+    root.write("proc/9/maps", &format!("{mapped} rw-p 00000000 00:00 0\n"));
     let entry = |frame: &u64| if *frame == 0 { 0 } else { PRESENT | *frame };
     let entries = std::iter::once(0).chain(frames.iter().map(entry));
     let bytes: Vec<u8> = entries.flat_map(u64::to_ne_bytes).collect();
@@ -63,31 +69,34 @@ fn value(values: &[(Key, Option<i64>)], name: &str) -> i64 {
 
 #[test]
 fn pages_that_change_their_node_have_moved_and_those_that_were_gone_have_not() {
-    let (root, lower) = (two_tiers(), BLOCK_PAGES);
-    let mut follower = PageFollower::new(&root.root(), PAGES, 5);
+    for page_bytes in [4096, 16384, 65536] {
+        moves_of_pages(page_bytes);
+    }
+}
+
+fn moves_of_pages(page_bytes: u64) {
+    let (root, lower) = (two_tiers(), BLOCK_BYTES / page_bytes);
+    let write = |frames| write_pages(&root, 4, frames, page_bytes);
+    let mut follower = PageFollower::new(&root.root().with_page_bytes(page_bytes), PAGES, 5);
     let at = |seconds: i64| seconds * SECOND_NS;
-    let still = [10, 11, 12, 13, lower + 4, lower + 5, lower + 6, 17];
-    write_process(&root, 4, still);
+    write([10, 11, 12, 13, lower + 4, lower + 5, lower + 6, 17]);
     for second in (0..=720).step_by(15) {
         follower.collect(&process(4), at(second));
     }
     assert_eq!(follower.state(), State::on());
     // The first page goes and comes, the second goes, the third is freed, the fifth comes, the last is mapped anew.
-    write_process(&root, 4, [lower, lower + 1, 0, 13, 14, lower + 5, lower + 6, 27]);
+    write([lower, lower + 1, 0, 13, 14, lower + 5, lower + 6, 27]);
     follower.look(at(735));
-    write_process(
-        &root,
-        4,
-        [20, lower + 1, lower + 2, 13, 14, lower + 5, lower + 6, 27],
-    );
+    write([20, lower + 1, lower + 2, 13, 14, lower + 5, lower + 6, 27]);
     let values = follower.collect(&process(4), at(750));
     let counts = ["demotions", "promotions", "round_trips", "unsure_moves"];
     assert_eq!(
         counts.map(|name| value(&values, &format!("{name}[anon]"))),
-        [2, 2, 1, 1]
+        [2, 2, 1, 1],
+        "pages of {page_bytes} bytes"
     );
     // Another process with its id has other pages.
-    write_process(&root, 5, [lower; MAPPED as usize]);
+    write_pages(&root, 5, [lower; MAPPED as usize], page_bytes);
     assert!(follower.collect(&process(5), at(765)).is_empty());
 }
 

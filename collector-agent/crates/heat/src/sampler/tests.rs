@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tierscope_pagetable::process::process_key;
 use tierscope_perf::{EventStats, Served};
 use tierscope_sample::heat::{Granularity, HeatRow};
+use tierscope_sample::page_group::TierIndex;
 
 use crate::backend::DEFAULT_RSS_LIMIT_BYTES;
 
@@ -102,6 +103,49 @@ fn pages_that_lie_close_are_looked_up_together() {
     assert!(lookup_ranges(&[]).is_empty());
     let pages = [page(0x1000), page(0x2000), page(0x3_0000), page(0x100_0000)];
     assert_eq!(lookup_ranges(&pages), [0x1000..0x3_1000, 0x100_0000..0x100_1000]);
+}
+
+#[test]
+fn samples_in_one_large_base_page_are_all_of_that_page() {
+    const PRESENT: u64 = 1 << 63;
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, bytes: &[u8]| {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    };
+    write(
+        "proc/9/stat",
+        b"9 (a) S 1 0 0 0 -1 0 1 0 0 0 2 1 0 0 20 0 3 0 77 82 5",
+    );
+    let entries = [0, PRESENT | 3, 0, PRESENT | 4].map(u64::to_ne_bytes).concat();
+    write("proc/9/pagemap", &entries);
+    let root = Root::new(directory.path()).with_page_bytes(65536);
+    let key = tierscope_sample::vma_fold::ProcessKey {
+        pid: 9,
+        start_time_ticks: 77,
+    };
+    let mut reader = PagemapReader::new(root);
+    let pagemap = reader.open(key).unwrap();
+    // Two in the page of frame 3, one where nothing is, one in the page of frame 4.
+    let pages = [0x1_1000, 0x1_f000, 0x2_0000, 0x3_2000].map(|address| (address, PageCount::default()));
+    let ranges = lookup_ranges(&pages);
+    let placement = Placement::of_ranges(
+        [(3 << 16, 1 << 16, TierIndex(0)), (4 << 16, 1 << 16, TierIndex(1))],
+        65536,
+    );
+    let states = look_up(&mut reader, &pagemap, &pages, &ranges, &placement).unwrap();
+    let shown: Vec<_> = states
+        .iter()
+        .map(|page| (page.address, page.size, page.tier))
+        .collect();
+    let (top, lower, size) = (Some(TierIndex(0)), Some(TierIndex(1)), PageSize::Small64K);
+    let expected = [
+        (0x1_1000, size, top),
+        (0x1_f000, size, top),
+        (0x3_2000, size, lower),
+    ];
+    assert_eq!(shown, expected);
 }
 
 #[test]

@@ -9,16 +9,14 @@ use tierscope_sample::page_group::{PageMapping, PageSize, PageState};
 use tierscope_sample::vma_fold::ProcessKey;
 
 use super::{FrameFlags, IdleBitmap, IdleError};
-use crate::PAGE_BYTES;
 use crate::mappings::{Mapping, MapsReader, Namer};
+use crate::page_sizes::PageSizes;
 use crate::pagemap::PagemapReader;
 use crate::placement::Placement;
 use crate::process::Unmeasured;
 
-/// Pages looked at together: a chunk ends at a border of 2 MiB.
+/// Pages looked at together: a chunk ends at a border of a huge page.
 const CHUNK_PAGES: usize = 4096;
-const HUGE_BYTES: u64 = 2 << 20;
-const PAGES_PER_HUGE: usize = (HUGE_BYTES / PAGE_BYTES) as usize;
 
 /// Reads and renews the idle marks of the pages of processes.
 pub struct IdleReader {
@@ -33,6 +31,7 @@ pub struct IdleReader {
 struct Frames {
     bitmap: IdleBitmap,
     flags: FrameFlags,
+    sizes: PageSizes,
 }
 
 /// A page in memory.
@@ -63,6 +62,7 @@ impl IdleReader {
         let frames = Frames {
             bitmap: IdleBitmap::open(root)?,
             flags: FrameFlags::open(root)?,
+            sizes: PageSizes::of(root),
         };
         Ok(Self {
             maps: MapsReader::new(root.clone(), namer),
@@ -99,6 +99,7 @@ impl IdleReader {
             let place = &mapping.page_mapping;
             let mut failed = None;
             let frames = &self.frames;
+            let huge_bytes = u64::from(frames.sizes.huge.bytes());
             let placement = &self.placement;
             let mut hand_out = |chunk: &mut Vec<Resident>| match frames.visit(chunk, placement) {
                 Ok(pages) => each(place, &pages),
@@ -108,7 +109,7 @@ impl IdleReader {
                 &pagemap,
                 std::iter::once(place.start..place.end),
                 |address, entry| {
-                    if chunk.len() >= CHUNK_PAGES && address.is_multiple_of(HUGE_BYTES) {
+                    if chunk.len() >= CHUNK_PAGES && address.is_multiple_of(huge_bytes) {
                         hand_out(&mut chunk);
                         chunk.clear();
                     }
@@ -145,7 +146,7 @@ impl Frames {
         let mut rest = chunk;
         while let [page, ..] = rest {
             let frame = known.get(&page.frame).copied();
-            let (size, taken) = size_at(rest, frame);
+            let (size, taken) = size_at(self.sizes, rest, frame);
             if let Some(frame) = frame {
                 pages.push(PageState {
                     address: page.address,
@@ -195,21 +196,22 @@ impl Frames {
     }
 }
 
-/// The size of the page that a list of pages begins with, and how many of the list it takes: 512 neighbours that are one
-/// huge page and lie as one are one.
-fn size_at(pages: &[Resident], frame: Option<Frame>) -> (PageSize, usize) {
+/// The size of the page that a list of pages begins with, and how many of the list it takes: neighbours (512 of 4 KiB) that
+/// are one huge page and lie as one are one.
+fn size_at(sizes: PageSizes, pages: &[Resident], frame: Option<Frame>) -> (PageSize, usize) {
     let huge = FrameFlags::HEAD | FrameFlags::HUGE;
-    let (Some(first), Some(last)) = (pages.first(), pages.get(PAGES_PER_HUGE - 1)) else {
-        return (PageSize::Small4K, 1);
+    let (page_bytes, huge_bytes) = (u64::from(sizes.base.bytes()), u64::from(sizes.huge.bytes()));
+    let in_huge = huge_bytes / page_bytes;
+    let (Some(first), Some(last)) = (pages.first(), pages.get(in_huge as usize - 1)) else {
+        return (sizes.base, 1);
     };
     let is_head = frame.is_some_and(|frame| frame.flags & huge == huge);
-    let span = HUGE_BYTES - PAGE_BYTES;
-    let is_whole = last.address == first.address + span && last.frame == first.frame + span / PAGE_BYTES;
-    let is_aligned =
-        first.address.is_multiple_of(HUGE_BYTES) && first.frame.is_multiple_of(PAGES_PER_HUGE as u64);
+    let is_whole = last.address == first.address + (huge_bytes - page_bytes)
+        && last.frame == first.frame + (in_huge - 1);
+    let is_aligned = first.address.is_multiple_of(huge_bytes) && first.frame.is_multiple_of(in_huge);
     if is_head && is_whole && is_aligned {
-        (PageSize::Huge2M, PAGES_PER_HUGE)
+        (sizes.huge, in_huge as usize)
     } else {
-        (PageSize::Small4K, 1)
+        (sizes.base, 1)
     }
 }

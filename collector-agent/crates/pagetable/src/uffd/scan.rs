@@ -253,7 +253,7 @@ fn compare(
     let pagemap = PagemapReader::new(root.clone()).open(this)?;
     let mut found = [false; PAGES];
     Scanner::default().scan(&pagemap, memory.addresses(), query, |region| {
-        for address in (region.start..region.end).step_by(crate::PAGE_BYTES as usize) {
+        for address in (region.start..region.end).step_by(root.page_bytes() as usize) {
             if let Some(page) = memory.page_of(address) {
                 found[page] = true;
             }

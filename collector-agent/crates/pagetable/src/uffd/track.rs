@@ -11,6 +11,7 @@ use tierscope_sample::vma_fold::ProcessKey;
 use super::scan::{Query, Region, ScanError, Scanner, category};
 use super::sys;
 use crate::mappings::Mapping;
+use crate::page_sizes::PageSizes;
 use crate::pagemap::{Pagemap, PagemapReader};
 use crate::process::process_key;
 
@@ -20,6 +21,7 @@ pub struct WriteTracker {
     uffd: OwnedFd,
     pagemap: Pagemap,
     scanner: Scanner,
+    sizes: PageSizes,
     covered: Vec<Covered>,
 }
 
@@ -40,7 +42,7 @@ pub struct WrittenPages {
     pub range: Range<u64>,
     /// What they are now: a written copy of a file page is anonymous.
     pub kind: PageKind,
-    /// 4 KiB, or 2 MiB for all or parts of huge pages.
+    /// A base page, or a huge one for all or parts of it.
     pub page_size: PageSize,
 }
 
@@ -56,6 +58,7 @@ impl WriteTracker {
             uffd,
             pagemap: PagemapReader::new(root.clone()).open(process)?,
             scanner: Scanner::default(),
+            sizes: PageSizes::of(root),
             covered: Vec::new(),
         })
     }
@@ -109,7 +112,7 @@ impl WriteTracker {
         new_counts: bool,
         mut each: impl FnMut(&WrittenPages),
     ) -> Result<(), ScanError> {
-        let (scanner, pagemap) = (&mut self.scanner, &self.pagemap);
+        let (scanner, pagemap, sizes) = (&mut self.scanner, &self.pagemap, self.sizes);
         let mut failed = None;
         self.covered.retain_mut(|covered| {
             let place = &covered.mapping;
@@ -124,9 +127,9 @@ impl WriteTracker {
                             PageKind::Anon
                         },
                         page_size: if region.categories & category::HUGE == 0 {
-                            PageSize::Small4K
+                            sizes.base
                         } else {
-                            PageSize::Huge2M
+                            sizes.huge
                         },
                     });
                 }

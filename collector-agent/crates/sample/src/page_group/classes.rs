@@ -11,15 +11,14 @@ use crate::heat::{GAP_BINS, PageKind};
 use crate::page_tally::PageTally;
 
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
-const SIZES: [PageSize; 3] = [PageSize::Small4K, PageSize::Huge2M, PageSize::Giant1G];
 /// Kind and size, without the tier.
-const MAPPING_BITS: u16 = 0xf;
+const MAPPING_BITS: u16 = 0x1f;
 
-/// The class of a page: bits 0-1 size, 2-3 kind, 4-11 tier index + 1, 0 = unknown.
+/// The class of a page: bits 0-2 size, 3-4 kind, 5-11 tier index + 1, 0 = unknown.
 pub(super) fn class_of(kind: PageKind, size: PageSize, tier: Option<TierIndex>) -> u16 {
     // The last tier that has a number stands for all beyond it.
-    let tier = tier.map_or(0, |tier| u16::from(tier.0.min(254)) + 1);
-    tier << 4 | (kind as u16) << 2 | size as u16
+    let tier = tier.map_or(0, |tier| u16::from(tier.0.min(126)) + 1);
+    tier << 5 | (kind as u16) << 3 | size as u16
 }
 
 /// Whether a page that goes from one class to the other stays the same page: only its tier differs.
@@ -29,12 +28,12 @@ pub(super) fn is_same_mapping(one: u16, other: u16) -> bool {
 
 /// The kind of the pages of a class.
 pub(super) fn kind_of_class(class: usize) -> PageKind {
-    KINDS[class >> 2 & 3]
+    KINDS[class >> 3 & 3]
 }
 
 /// The size of the pages of a class.
 pub(super) fn size_of_class(class: usize) -> PageSize {
-    SIZES[class & 3]
+    PageSize::ALL[class & 7]
 }
 
 /// The counts of one class.
@@ -84,7 +83,7 @@ impl Classes {
 
 impl Class {
     fn new(number: usize, tiers: &[Arc<str>]) -> Self {
-        let tier = (number >> 4).checked_sub(1).and_then(|index| tiers.get(index));
+        let tier = (number >> 5).checked_sub(1).and_then(|index| tiers.get(index));
         let page = PageClass {
             kind: kind_of_class(number),
             page_size_bytes: size_of_class(number).bytes(),

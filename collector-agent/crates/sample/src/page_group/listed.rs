@@ -35,20 +35,50 @@ pub struct TierIndex(pub u8);
 pub enum PageSize {
     /// 4 KiB.
     Small4K,
+    /// 16 KiB, a base page of arm64.
+    Small16K,
+    /// 64 KiB, a base page of arm64 and POWER.
+    Small64K,
     /// 2 MiB.
     Huge2M,
+    /// 32 MiB, of arm64 with base pages of 16 KiB.
+    Huge32M,
+    /// 512 MiB, of arm64 with base pages of 64 KiB.
+    Huge512M,
     /// 1 GiB.
     Giant1G,
 }
 
 impl PageSize {
+    /// All of them, from the smallest to the largest.
+    pub const ALL: [Self; 7] = [
+        Self::Small4K,
+        Self::Small16K,
+        Self::Small64K,
+        Self::Huge2M,
+        Self::Huge32M,
+        Self::Huge512M,
+        Self::Giant1G,
+    ];
+
     /// Its bytes.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::Small4K => page_size::MODEL_BYTES as u32,
+            Self::Small16K => 1 << 14,
+            Self::Small64K => page_size::LARGEST_BYTES as u32,
             Self::Huge2M => 1 << 21,
+            Self::Huge32M => 1 << 25,
+            Self::Huge512M => 1 << 29,
             Self::Giant1G => 1 << 30,
         }
+    }
+
+    /// The largest that so many bytes hold.
+    pub fn of_bytes(bytes: u64) -> Self {
+        let mut held = Self::ALL.into_iter().rev();
+        held.find(|size| u64::from(size.bytes()) <= bytes)
+            .unwrap_or(Self::Small4K)
     }
 }
 

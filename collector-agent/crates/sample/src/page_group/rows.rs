@@ -13,8 +13,6 @@ use crate::history::{age_bucket, mask};
 use crate::page_size;
 use crate::page_tally::PageTally;
 
-/// Page size of memory whose pages were never seen.
-const UNSEEN_PAGE_BYTES: u32 = page_size::MODEL_BYTES as u32;
 /// Bytes of a sub-page of a huge page.
 const SUBPAGE_BYTES: i64 = page_size::MODEL_BYTES as i64;
 const ALL_KINDS: [PageKind; KINDS] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
@@ -70,7 +68,8 @@ impl PageGroup {
             .push(if self.validity & 1 == 1 { chance } else { 1.0 });
         let chances = self.chances.windows(f64::min);
         // Where no sample hit a page of a larger size, unseen pages are taken to be small.
-        let small = |kind: PageKind| ((kind as usize, UNSEEN_PAGE_BYTES), [0.0; WINDOWS.len()]);
+        let base_bytes = self.options.base_page.bytes();
+        let small = |kind: PageKind| ((kind as usize, base_bytes), [0.0; WINDOWS.len()]);
         let mut counts = BTreeMap::from(ALL_KINDS.map(small));
         for class in self.classes.iter_mut() {
             class.stores.push(class.tally.samples.stores);
@@ -119,7 +118,7 @@ impl PageGroup {
         let sole = self.options.tiers.as_slice();
         let page = PageClass {
             kind,
-            page_size_bytes: UNSEEN_PAGE_BYTES,
+            page_size_bytes: self.options.base_page.bytes(),
             tier: if let [tier] = sole {
                 Some(Arc::clone(tier))
             } else {
