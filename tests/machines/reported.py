@@ -2,6 +2,7 @@
 
 from machines.plain import no_tiers, one_tier, sockets
 from machines.right import Kind, Right, dram_on, ids
+from machines.special import grace
 from machines.trees import CXL, HMEM, NODES, NVDIMM, Dax, Machine, Node, Settings, cxl_device, cxl_region, memory_module
 
 _ON = Settings("true", "2")
@@ -26,6 +27,14 @@ def pages_of(kib: int, right: Right) -> Right:
     return Right(right.classes, right.dram, right.tiering, right.state, right.findings, page_kib=kib)
 
 
+_SNC4_FLAT = tuple(
+    " ".join(
+        "10" if one == other else "21" if one < 4 and other < 4 else "31" if one % 4 == other % 4 else "41"
+        for other in range(8)
+    )
+    for one in range(8)
+)
+"""MCDRAM at 31 from its own cluster and at 41 from the others."""
 _SMALL_NODES = {0: "0-7,16-23", 1: "8-15,24-31", 2: "32-39,48-55", 3: "40-47,56-63"}
 
 KINDS = (
@@ -234,7 +243,7 @@ KINDS = (
             files={"sys/fs/cgroup/unified/cgroup.controllers": ""},
             without=("sys/fs/cgroup/cgroup.controllers", "sys/fs/cgroup/memory.stat"),
         ),
-        no_tiers(0, dram=4),
+        Right(dram_on(0), 4, "not possible", "kernel", ids("no-cgroup-v2", "one-tier")),
     ),
     Kind(
         "a sandbox of gVisor",
@@ -258,5 +267,130 @@ KINDS = (
             dax=(Dax(NVDIMM, 1, 128),),
         ),
         Right({0: "dram", 1: "pmem"}, 192, "not possible", "kernel", ids("one-tier"), slower=126),
+    ),
+    Kind(
+        "four Grace Hopper in one host, 36 nodes, told by distances alone, Linux 6.5",
+        "NVIDIA/mlperf-common PR 16: lscpu of a host with four GH200",
+        Machine(
+            "6.5.0-1024-nvidia-64k",
+            grace(4, (95, 95, 95, 95)),
+            {4: "0-4,12,20,28"},
+            settings=_OFF,
+        ),
+        Right(
+            dram_on(*range(4)) | dict.fromkeys((4, 12, 20, 28), "gpu"),
+            1920,
+            "not possible",
+            "one_tier",
+            ids("gpu-memory-node", "one-tier"),
+            gpu=380,
+        ),
+    ),
+    Kind(
+        "two Grace with four GPUs whose driver keeps their memory to itself (CDMM), 34 nodes, Linux 6.8",
+        "vllm-project/vllm PR 39361: nodes 2 to 33 without memory",
+        Machine("6.8.0-1015-nvidia-64k", grace(2, (0, 0, 0, 0)), {4: "0-1"}, settings=_OFF),
+        one_tier(0, 1, dram=960),
+    ),
+    Kind(
+        "CXL whose memory was left offline (memhp_default_state=offline), Linux 6.3",
+        "pmem/ndctl issue 246: daxctl reconfigure-device --no-online, numactl -H",
+        Machine(
+            "6.3.0",
+            {0: Node(64, "0-31", distances="10 14"), 1: Node(0, distances="14 10")},
+            {4: "0"},
+            settings=_OFF,
+            dax=(Dax(HMEM, 1, 16, start_gib=64),),
+            files={"sys/devices/system/memory/block_size_bytes": f"{2 << 30:x}\n"}
+            | {f"{NODES}/node1/memory{block}/state": "offline\n" for block in range(32, 40)},
+        ),
+        Right(dram_on(0), 64, "not possible", "one_tier", ids("memory-offline", "one-tier")),
+    ),
+    Kind(
+        "a guest whose second node has neither processors nor memory yet (virtio-mem), Linux 6.1",
+        "cloud-hypervisor/cloud-hypervisor issue 1736",
+        Machine("6.1.0-18-cloud-amd64", {0: Node(2, "0-3"), 1: Node(0)}, {4: "0"}, settings=_OFF),
+        one_tier(0, dram=2),
+    ),
+    Kind(
+        "a guest of POWER with pages of 64 KiB, which its release does not tell, SLES 12 SP3 (4.4)",
+        "rear/rear issue 2019: console of a partition",
+        Machine("4.4.162-94.72-default", sockets(1, 16), settings=Settings(None, "1"), vmstat=free_pages(16, 64)),
+        pages_of(64, no_tiers(0, dram=16)),
+    ),
+    Kind(
+        "Xeon Phi in four clusters with MCDRAM as a cache, CentOS 7 (3.10)",
+        "open-mpi/hwloc issue 209: a 7210 in SNC-4 and cache mode",
+        Machine(
+            "3.10.0-327.13.1.el7.x86_64",
+            sockets(4, 48, cpus_each=64),
+            settings=Settings(None, "1"),
+            files=model("Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz"),
+        ),
+        no_tiers(*range(4), dram=192),
+    ),
+    Kind(
+        "Xeon Phi in four clusters, each with MCDRAM as a node of its own, CentOS 7 (3.10)",
+        "open-mpi/hwloc issue 209: distances of MCDRAM are upside down",
+        Machine(
+            "3.10.0-327.13.1.el7.x86_64",
+            {
+                number: Node(
+                    24 if number < 4 else 4, f"{64 * number}-{64 * number + 63}" if number < 4 else "", distances=row
+                )
+                for number, row in enumerate(_SNC4_FLAT)
+            },
+            settings=Settings(None, "1"),
+            files=model("Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz"),
+        ),
+        Right(
+            dram_on(*range(4)) | dict.fromkeys(range(4, 8), "hbm"),
+            96,
+            "not possible",
+            "kernel",
+            ids("one-tier"),
+            faster=16,
+        ),
+    ),
+    Kind(
+        "persistent memory of a CXL device, brought online by kmem, tiering on, Linux 6.6",
+        "open-mpi/hwloc PR 569: dax devices of CXL with persistent capacity",
+        Machine(
+            "6.6.9",
+            sockets(1, 256) | {1: Node(128)},
+            {4: "0", 22: "1"},
+            settings=_ON,
+            dax=(Dax("devices/platform/ACPI0017:00/root0/nvdimm-bridge0/ndbus0/region0/dax0.0", 1, 128),),
+            files={
+                "sys/bus/cxl/devices/region0/mode": "pmem\n",
+                "sys/bus/cxl/devices/mem0/ram/size": "0x0\n",
+                "sys/bus/cxl/devices/mem0/pmem/size": f"{128 << 30:#x}\n",
+            },
+        ),
+        Right(dram_on(0) | {1: "pmem"}, 256, "on", "ready", slower=128),
+    ),
+    Kind(
+        "persistent memory that is nearer than the other socket, demotion off, Linux 6.1",
+        "intel/cri-resource-manager PR 503: two persistent nodes at distance 17 from theirs",
+        Machine(
+            "6.1.55",
+            {
+                0: Node(4, "0-3", distances="10 21 17 28"),
+                1: Node(4, "4-7", distances="21 10 28 17"),
+                2: Node(16, distances="17 28 10 28"),
+                3: Node(16, distances="28 17 28 10"),
+            },
+            {4: "0-1", 22: "2-3"},
+            settings=_OFF,
+            dax=(Dax(NVDIMM, 2, 16), Dax(NVDIMM.replace("region0", "region1"), 3, 16)),
+        ),
+        Right(
+            dram_on(0, 1) | {2: "pmem", 3: "pmem"},
+            8,
+            "off",
+            "settings",
+            ids("demotion-off", "promotion-off"),
+            slower=32,
+        ),
     ),
 )

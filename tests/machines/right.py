@@ -20,6 +20,7 @@ ABOUT_MEMORY = frozenset(
         "lower-tier-not-known",
         "memory-offline",
         "mixed-node",
+        "no-cgroup-v2",
         "not-in-tree",
         "one-tier",
         "promotion-off",

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from machines import plain, reported, special, tiered
+from machines import plain, reported, special, tiered, views
 from machines.right import Kind
 
 SECTIONS: Mapping[str, Sequence[Kind]] = {
     "Memory of one kind": plain.KINDS,
     "CXL and persistent memory": tiered.KINDS,
     "HBM, GPUs, views and copies": special.KINDS,
-    "Reported by people who run them": reported.KINDS,
+    "Reported by people who run them": (*reported.KINDS, *views.KINDS),
 }

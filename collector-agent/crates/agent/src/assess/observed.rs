@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tierscope_sample::inventory::Inventory;
 
 use crate::doctor::Moves;
-use crate::inventory::container_view::{MOVABLE, Sizes};
+use crate::inventory::container_view::Sizes;
 
 /// Readings of this family are understood; fields are only ever added to it.
 const SCHEMA: &str = "tierscope.once/1";
@@ -150,13 +150,11 @@ impl Reading {
 
     /// The sizes that must fit together.
     pub(super) fn sizes(&self) -> Sizes {
-        let nodes = self.inventory.nodes.iter().filter_map(|node| node.memory_bytes);
-        Sizes {
-            total_bytes: self.value("meminfo", "MemTotal"),
-            free_bytes: self.value("meminfo", "MemFree"),
-            movable_bytes: self.sum("meminfo", &MOVABLE),
-            nodes_bytes: nodes.reduce(i64::saturating_add),
+        let mut sizes = Sizes::of_nodes(&self.inventory);
+        for (name, value) in self.host.get("meminfo").into_iter().flatten() {
+            value.iter().for_each(|bytes| sizes.add(name, *bytes));
         }
+        sizes
     }
 
     /// Pages that the kernel counted as moved between tiers since boot.

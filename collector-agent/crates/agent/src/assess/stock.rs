@@ -35,8 +35,8 @@ impl Stock {
     pub(super) fn of(at: &Reading) -> Result<Self, String> {
         const NO_SIZES: &str = "the reading lacks sizes of memory";
         let inventory = &at.inventory;
-        let sandbox = container_view::sandbox(&inventory.kernel_version);
-        if let Some(why) = sandbox.or_else(|| container_view::contradiction(at.sizes())) {
+        let view = container_view::not_of_a_host(inventory);
+        if let Some(why) = view.or_else(|| container_view::contradiction(at.sizes())) {
             return Err(why);
         }
         let order = MemoryOrder::of(inventory);

@@ -15,7 +15,7 @@ use super::file_problems::file_problems;
 use super::hazards::{self, DamonMoves, SWAP};
 use super::tiering::Moves;
 use crate::inventory::Tree;
-use crate::inventory::container_view::{self, MOVABLE, Sizes};
+use crate::inventory::container_view::{self, Sizes};
 use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
 
 /// What files of a host may lack, in words.
@@ -141,7 +141,7 @@ impl<'a> Facts<'a> {
                 .filter(|(_, policy)| numa_maps::is_passed_over(policy))
                 .collect(),
             memory_side_caches: memory_side_caches(reader, inventory),
-            contradiction: container_view::sandbox(&inventory.kernel_version)
+            contradiction: container_view::not_of_a_host(inventory)
                 .or_else(|| container_view::contradiction(sizes(reader, inventory))),
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
@@ -248,18 +248,9 @@ impl<'a> Facts<'a> {
 
 /// Sizes of memory of the host and of its nodes.
 fn sizes(reader: &mut Reader, inventory: &Inventory) -> Sizes {
-    let mut sizes = Sizes::default();
-    let mut movable_bytes = 0_i64;
+    let mut sizes = Sizes::of_nodes(inventory);
     // Sizes that are not shown contradict nothing.
-    let _absent = counters::meminfo(reader, |name, value| match name {
-        "MemTotal" => sizes.total_bytes = Some(value),
-        "MemFree" => sizes.free_bytes = Some(value),
-        _ if MOVABLE.contains(&name) => movable_bytes = movable_bytes.saturating_add(value),
-        _ => {}
-    });
-    sizes.movable_bytes = Some(movable_bytes);
-    let nodes = inventory.nodes.iter().filter_map(|node| node.memory_bytes);
-    sizes.nodes_bytes = nodes.reduce(i64::saturating_add);
+    let _absent = counters::meminfo(reader, |name, value| sizes.add(name, value));
     sizes
 }
 

@@ -1,31 +1,79 @@
 //! What tells that files are not those of a host's own kernel: sizes that one kernel cannot print together (a container's
-//! own `meminfo` of lxcfs over counters of its host), and kernels that are programs (gVisor).
+//! own `meminfo` of lxcfs over counters of its host), kernels that are programs (gVisor, WSL 1), and containers whose kernel
+//! shows them their share as a whole (OpenVZ).
 
-/// Every kernel of gVisor says that it was built then, five minutes after Linux 4.4.
-const GVISOR_BUILD: &str = "Sun Jan 10 15:06:54 PST 2016";
+use tierscope_sample::inventory::Inventory;
+
+/// What versions of kernels that are programs say, and what these are. Every kernel of gVisor says that it was built then,
+/// five minutes after Linux 4.4. WSL 2 is a kernel, and writes its maker in small letters.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("Sun Jan 10 15:06:54 PST 2016", "a sandbox of gVisor"),
+    ("-Microsoft (", "Windows Subsystem for Linux 1"),
+    ("BrandZ virtual linux", "a zone of illumos"),
+];
+/// Said of a container by [`super::hypervisor`].
+pub(super) const OPENVZ: &str = "openvz-container";
 
 /// Why files of a kernel with this version say nothing of a host; `None` where they may.
 pub(crate) fn sandbox(kernel_version: &str) -> Option<String> {
-    let is_sandbox = kernel_version.contains(GVISOR_BUILD);
-    is_sandbox.then(|| {
-        "this is a sandbox of gVisor: its files are made up by a program, not by its host's kernel".to_owned()
+    let (_, what) = PROGRAMS.iter().find(|(sign, _)| kernel_version.contains(sign))?;
+    Some(format!(
+        "this is {what}: its files are made up by a program, not by its host's kernel"
+    ))
+}
+
+/// Why files that fit together are still not those of a host; `None` where they may be.
+pub(crate) fn not_of_a_host(inventory: &Inventory) -> Option<String> {
+    let is_share = inventory.hypervisor.contains(OPENVZ);
+    sandbox(&inventory.kernel_version).or_else(|| {
+        is_share.then(|| "this is a container of OpenVZ: its sizes are its share of its host".to_owned())
     })
 }
 
 /// Pages that are on the lists of reclaim, so that they can be moved.
 pub(crate) const MOVABLE: [&str; 4] = ["Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)"];
+/// Parts of a host's memory: lines of `meminfo` that one kernel never sums up to more than `MemTotal`.
+const PARTS: [(&str, &[&str]); 6] = [
+    ("its lists of reclaim hold", &MOVABLE),
+    ("its free memory is", &["MemFree"]),
+    ("its anonymous pages have", &["AnonPages"]),
+    ("its shared memory has", &["Shmem"]),
+    ("its mapped files have", &["Mapped"]),
+    ("its slabs have", &["SReclaimable", "SUnreclaim"]),
+];
 
-/// Sizes of memory that are read together, in bytes. `None` where one is not shown.
+/// Sizes of memory that are read together, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(clippy::struct_field_names, reason = "names carry their unit")]
 pub(crate) struct Sizes {
-    /// `MemTotal` and `MemFree` of the host.
-    pub(crate) total_bytes: Option<i64>,
-    pub(crate) free_bytes: Option<i64>,
-    /// The four lists of reclaim together.
-    pub(crate) movable_bytes: Option<i64>,
-    /// `MemTotal` of all nodes together.
-    pub(crate) nodes_bytes: Option<i64>,
+    /// `MemTotal` of the host; `None` where it is not shown.
+    total_bytes: Option<i64>,
+    /// By part; 0 where none of its lines is shown.
+    parts_bytes: [i64; PARTS.len()],
+    /// `MemTotal` of all nodes together; `None` where none shows it.
+    nodes_bytes: Option<i64>,
+}
+
+impl Sizes {
+    /// Those of the nodes of an inventory.
+    pub(crate) fn of_nodes(inventory: &Inventory) -> Self {
+        let nodes = inventory.nodes.iter().filter_map(|node| node.memory_bytes);
+        Self {
+            nodes_bytes: nodes.reduce(i64::saturating_add),
+            ..Self::default()
+        }
+    }
+
+    /// Takes a line of `meminfo`.
+    pub(crate) fn add(&mut self, name: &str, bytes: i64) {
+        if name == "MemTotal" {
+            self.total_bytes = Some(bytes);
+        }
+        for (sum, (_, lines)) in self.parts_bytes.iter_mut().zip(PARTS) {
+            if lines.contains(&name) {
+                *sum = sum.saturating_add(bytes);
+            }
+        }
+    }
 }
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -36,15 +84,9 @@ const EXCESS_PERCENT: i64 = 3;
 pub(crate) fn contradiction(sizes: Sizes) -> Option<String> {
     let total_bytes = sizes.total_bytes.filter(|bytes| *bytes > 0)?;
     let most = total_bytes.saturating_add(total_bytes / 100 * EXCESS_PERCENT);
-    let parts = [
-        ("its lists of reclaim hold", sizes.movable_bytes),
-        ("its free memory is", sizes.free_bytes),
-        ("its nodes have", sizes.nodes_bytes),
-    ];
-    let (what, bytes) = parts
-        .into_iter()
-        .filter_map(|(what, bytes)| Some((what, bytes?)))
-        .find(|(_, bytes)| *bytes > most)?;
+    let parts = PARTS.iter().map(|(what, _)| *what).zip(sizes.parts_bytes);
+    let nodes = sizes.nodes_bytes.map(|bytes| ("its nodes have", bytes));
+    let (what, bytes) = parts.chain(nodes).find(|(_, bytes)| *bytes > most)?;
     Some(format!(
         "this is a container's view of its host: {what} {:.1} GiB, and MemTotal is {:.1} GiB",
         bytes as f64 / GIB,
@@ -63,25 +105,36 @@ mod tests {
             sandbox("Linux version 4.4.0 (x) #1 SMP Tue Jan 12 00:00:00 UTC 2016"),
             None
         );
+        assert!(sandbox("Linux version 4.4.0-19041-Microsoft (Microsoft@Microsoft.com)").is_some());
+        let second = "Linux version 5.15.153.1-microsoft-standard-WSL2 (root@941d701f84f1)";
+        assert_eq!(sandbox(second), None, "a kernel of its own");
     }
 
     #[test]
     fn parts_above_the_whole_are_told_and_rounding_is_not() {
-        let sizes = Sizes {
-            total_bytes: Some(100 << 30),
-            free_bytes: Some(100 << 30),
-            movable_bytes: Some(101 << 30),
-            nodes_bytes: Some(103 << 30),
-        };
-        assert_eq!(contradiction(sizes), None);
-        let above = |change: fn(&mut Sizes)| {
-            let mut sizes = sizes;
-            change(&mut sizes);
+        let of = |lines: &[(&str, i64)], nodes_gib: i64| {
+            let mut sizes = Sizes {
+                nodes_bytes: Some(nodes_gib << 30),
+                ..Sizes::default()
+            };
+            for (name, gib) in lines {
+                sizes.add(name, gib << 30);
+            }
             contradiction(sizes).unwrap_or_default()
         };
-        assert!(above(|sizes| sizes.nodes_bytes = Some(512 << 30)).contains("nodes have 512.0 GiB"));
-        assert!(above(|sizes| sizes.movable_bytes = Some(104 << 30)).contains("104.0 GiB"));
-        assert!(above(|sizes| sizes.free_bytes = Some(104 << 30)).contains("free memory"));
-        assert_eq!(above(|sizes| sizes.total_bytes = None), "");
+        let whole = ("MemTotal", 100);
+        assert_eq!(of(&[whole, ("MemFree", 100), ("Active(anon)", 101)], 103), "");
+        assert!(of(&[whole], 512).contains("nodes have 512.0 GiB"));
+        assert!(of(&[whole, ("Active(anon)", 60), ("Inactive(file)", 44)], 1).contains("104.0 GiB"));
+        for (line, said) in [
+            ("MemFree", "free memory"),
+            ("AnonPages", "anonymous pages"),
+            ("Shmem", "shared memory"),
+            ("Mapped", "mapped files"),
+            ("SUnreclaim", "slabs"),
+        ] {
+            assert!(of(&[whole, (line, 104)], 1).contains(said), "{line}");
+        }
+        assert_eq!(of(&[("MemFree", 104)], 512), "");
     }
 }

@@ -5,6 +5,8 @@ use tierscope_sample::service::RuleKind;
 
 use tierscope_host::services::Discovered;
 
+use super::container_view::OPENVZ;
+
 /// Who made the machine, as firmware says, and what that means.
 const MAKERS: [(&str, &str); 6] = [
     ("QEMU", "kvm-guest"),
@@ -33,6 +35,11 @@ pub(super) fn describe(reader: &mut Reader, discovered: &Discovered) -> String {
 
 /// The kind of guest, `none` for a physical machine; `None` where nothing tells.
 fn guest(reader: &mut Reader) -> Option<&'static str> {
+    let has = |path: &str| reader.root().join(path).exists();
+    // OpenVZ shows its containers the former, and its host both.
+    if has("/proc/vz") && !has("/proc/bc") {
+        return Some(OPENVZ);
+    }
     let mut maker = String::new();
     for file in [
         "/sys/class/dmi/id/sys_vendor",
