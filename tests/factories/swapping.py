@@ -24,7 +24,7 @@ def packed(rows: object) -> bytes:
     return np.array(rows, float).astype("<i8").tobytes()
 
 
-def add_heat(batch: batch_pb2.Batch, now: int, *, hot: float, cold: float) -> None:
+def add_heat(batch: batch_pb2.Batch, now: int, *, hot: float, cold: float, page_bytes: int = 4096) -> None:
     """Ten minutes of bytes in DRAM that are hot, or were idle for long."""
     ages = [hot, 0, 0, 0, 0, cold, 0, 0, 0]
     n = 10
@@ -36,7 +36,7 @@ def add_heat(batch: batch_pb2.Batch, now: int, *, hot: float, cold: float) -> No
         service_ref=[batches.intern(batch, "demo/cache")] * n,
         group_ref=[batches.intern(batch, "server")] * n,
         kind=[ANON] * n,
-        page_size_bytes=[4096] * n,
+        page_size_bytes=[page_bytes] * n,
         tier_ref=[batches.intern(batch, "dram")] * n,
         validity=[(1 << 64) - 1] * n,
         resident_bytes=[int(hot + cold)] * n,
@@ -48,7 +48,14 @@ def add_heat(batch: batch_pb2.Batch, now: int, *, hot: float, cold: float) -> No
     )
 
 
-def send(database: Database, host: Enrolled, now: int, closed: Mapping[int, float], open_: Mapping[int, float]) -> None:
+def send(
+    database: Database,
+    host: Enrolled,
+    now: int,
+    closed: Mapping[int, float],
+    open_: Mapping[int, float],
+    page_bytes: int = 4096,
+) -> None:
     """Heat with 64 GiB of cold memory in DRAM, and gaps by length in minutes, in shares of that."""
 
     def lengths(found: Mapping[int, float]) -> bytes:
@@ -58,7 +65,7 @@ def send(database: Database, host: Enrolled, now: int, closed: Mapping[int, floa
         return packed(row)
 
     batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
-    add_heat(batch, now, hot=4.0 * GIB, cold=64.0 * GIB)
+    add_heat(batch, now, hot=4.0 * GIB, cold=64.0 * GIB, page_bytes=page_bytes)
     for ago in range(4):
         batch.gaps.add(
             backend=WALK,
@@ -74,6 +81,7 @@ def send(database: Database, host: Enrolled, now: int, closed: Mapping[int, floa
             open_bytes=lengths(open_),
         )
     batches.add_inventory(batch)
+    batch.inventory.page_size_bytes = page_bytes
     assert store(database, host, [batch])
 
 

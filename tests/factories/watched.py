@@ -66,6 +66,7 @@ class Watched:
         first: int = 0,
         boots: Sequence[str] = (),
         seconds: int = 60,
+        page_bytes: int = 4096,
     ) -> None:
         """Store samples from minute `first` on, `seconds` apart, and rebuild what stands on them after the last."""
         begin = int(self.at(first).timestamp())
@@ -77,6 +78,7 @@ class Watched:
         batches.add_counters(batch, rows, ends_ns=ends, keys=keys, boot_ids=boots)
         batches.add_inventory(batch, hostname=host.identity.name)
         batch.inventory.nodes[0].memory_bytes = DRAM_BYTES
+        batch.inventory.page_size_bytes = page_bytes
         assert store(self.database, host, [batch])
         last = first + (len(rows) - 1) * seconds / 60
         drain(self.database, self.at(last + 0.5))

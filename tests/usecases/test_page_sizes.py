@@ -1,17 +1,23 @@
 """Hosts that Prometheus reports and that differ in nothing but their pages: the same bytes and the same words."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import text
 
+from factories import batches, swapping
 from factories.derived import drain
+from factories.installations import enrol
 from factories.remote_writes import Series, named
 from factories.sampled_hosts import AFTER, send_samples, start_ms
+from factories.watched import Cells, Watched
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.domain.alerts.rules import Rule
+from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.fleet.hosts import HostReads
 from tierscope.usecases.knobs.reads import HostKnobAdvice, KnobReads
@@ -137,3 +143,36 @@ def test_without_a_page_size_pages_stand_and_bytes_are_not_known(database: Datab
     assert "page size" in str(moved.reason)
     assert ledger.ping_pong.verdict == "not_known"
     assert "page size" in ledger.ping_pong.explanation
+
+
+def test_alerts_on_bytes_change_at_the_same_minute_whatever_the_pages(database: Database) -> None:
+    watched = Watched(database, 20)
+    rule = Rule("busy", "tier_move_bytes > 200MB/s", for_seconds=60, summary="{{ value }}")
+    Rules(database).create(rule, actor="test")
+    watched.evaluate(2.5)
+    per_minute = [0, *[30 * MIB * 60] * 4, *[160 * MIB * 60] * 6, *[30 * MIB * 60] * 6]
+    for name, page in SIZES.items():
+        totals = [sum(per_minute[: at + 1]) // page for at in range(len(per_minute))]
+        counted: list[Cells] = [[total, total] for total in totals]
+        keys = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgpromote_success")
+        watched.send(watched.enrol(name), keys, counted, page_bytes=page)
+    watched.evaluate(25)
+    changes = {
+        name: [(change.minute, change.after) for change in watched.changes() if change.host == name] for name in SIZES
+    }
+    assert [after for _, after in changes["small"]][-1] == "resolved"
+    assert changes["medium"] == changes["large"] == changes["small"]
+
+
+def test_swap_for_the_same_bytes_is_the_same_advice_whatever_the_pages(database: Database) -> None:
+    at = batches.now_ns()
+    found = []
+    for page in SIZES.values():
+        swapping.send(database, enrol(database), at, {4: 0.0001, 12: 0.0001}, {20: 0.5, 40: 0.5}, page)
+        found.append(replace(swapping.read(database, at, 64.0), hosts=()))
+        with database.write() as transaction:
+            transaction.execute(text("DELETE FROM heat_live"))
+            transaction.execute(text("DELETE FROM gaps"))
+    assert found[0].verdict == "pays"
+    assert found[1] == found[0]
+    assert found[2] == found[0]

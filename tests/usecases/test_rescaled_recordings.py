@@ -1,7 +1,10 @@
 """Recorded hosts as kernels with pages of 16 and 64 KiB would have counted them: the same words, bytes and advice."""
 
+import json
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +58,24 @@ def answered(found: MovesAnalysis, page: int) -> dict[str, object]:
     }
 
 
+def of_snapshot(snapshot: Path) -> dict[str, object]:
+    """What `doctor` and `assess` say of a host that stands still."""
+
+    def said(command: str) -> dict[str, Any]:
+        words = [str(AGENT), command, "--root", str(snapshot), "--json"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+    doctor, assessed = said("doctor"), said("assess")["hosts"][0]
+    kept = ("id", "severity", "confidence", "cause", "fix")
+    return {
+        "tiering": doctor["tiering"]["state"],
+        "findings": [[finding[field] for field in kept] for finding in doctor["findings"]],
+        "assess": {field: assessed[field] for field in ("state", "memory", "checks")},
+    }
+
+
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in SHORT else long) for name in ALL])
 def test_pages_of_another_size_change_no_answer(name: str, tmp_path: Path) -> None:
     assert AGENT is not None
@@ -64,7 +85,7 @@ def test_pages_of_another_size_change_no_answer(name: str, tmp_path: Path) -> No
         tree = Tree(original, tmp_path / str(page)).in_pages_of(page)
         read = analyze_snapshots(AGENT, tree.path)
         assert read.facts.machine.page_bytes == page
-        found[page] = answered(read, page)
+        found[page] = answered(read, page) | of_snapshot(tree.snapshots[-1])
         if name in FAULTS_ON_HUGE_PAGES:
             del found[page]["signs"]
     assert found[16384] == found[PAGE_BYTES]
