@@ -93,5 +93,6 @@ mod tests {
         );
         assert!(!root.is_live());
         assert!(Root::default().is_live());
+        assert_eq!(root.with_page_bytes(65536).page_bytes(), 65536);
     }
 }
