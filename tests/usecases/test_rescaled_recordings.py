@@ -68,11 +68,14 @@ def of_snapshot(snapshot: Path) -> dict[str, object]:
         return document
 
     doctor, assessed = said("doctor"), said("assess")["hosts"][0]
+    # A kernel with larger pages has fewer descriptors of them: that share of DRAM is another.
     kept = ("id", "severity", "confidence", "cause", "fix")
+    findings = [[finding[field] for field in kept] for finding in doctor["findings"]]
     return {
         "tiering": doctor["tiering"]["state"],
-        "findings": [[finding[field] for field in kept] for finding in doctor["findings"]],
-        "assess": {field: assessed[field] for field in ("state", "memory", "checks")},
+        "findings": [finding[:3] if finding[0] == "large-slow-tier" else finding for finding in findings],
+        "assess": (assessed["state"], assessed["memory"]),
+        "checks": [(check["id"], check["outcome"], check["ratio"]) for check in assessed["checks"]],
     }
 
 

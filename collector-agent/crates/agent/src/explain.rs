@@ -333,19 +333,22 @@ mod tests {
     }
 
     #[test]
-    fn back_ends_that_count_pages_are_refused_on_a_recorded_host_with_larger_ones() {
+    fn pages_of_64_kib_stand_in_no_back_ends_way_and_another_architecture_in_that_of_one() {
         let root = FakeRoot::new();
         root.write("proc/sys/kernel/osrelease", "5.14.0-503.el9.aarch64+64k\n");
+        root.write("sys/kernel/mm/page_idle/bitmap", "");
+        root.write("sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
         let explanation = explain(&root.root(), &Config::default(), &CANDIDATES);
-        let pebs = entry(&explanation, "pebs");
-        assert_eq!(pebs.works_here, Some(false));
-        assert!(pebs.reason.contains("pages of 64 KiB"), "{}", pebs.reason);
-        assert!(pebs.hint.contains("referenced"), "{}", pebs.hint);
-        assert_eq!(
-            entry(&explanation, "referenced").works_here,
-            None,
-            "only the host can try"
-        );
+        for by_page in ["idle_page", "damon_pages", "damon_regions", "referenced"] {
+            assert_eq!(
+                entry(&explanation, by_page).works_here,
+                None,
+                "only the host can try"
+            );
+        }
+        let walk = entry(&explanation, "abit_walk");
+        assert_eq!(walk.works_here, Some(false));
+        assert!(walk.reason.contains("x86-64 alone"), "{}", walk.reason);
     }
 
     #[test]

@@ -19,6 +19,7 @@ impl Root {
     }
 
     /// The same, of a host whose kernel has base pages of this size. Without it they are as large as this kernel's.
+    #[must_use]
     pub fn with_page_bytes(mut self, page_bytes: u64) -> Self {
         self.page_bytes = page_bytes;
         self
