@@ -83,6 +83,8 @@ fn describe_with(reader: &mut Reader, discovered: &Discovered, errors: &mut Link
     };
     tier_order::describe(reader, &mut inventory, &tree);
     inventory.collectors = probe::collectors(reader);
+    // How often reclaim looks at pages is told by the time since boot: a text that tells none is a problem.
+    let _since_boot = host::uptime_ns(reader);
     inventory.problems = file_problems(reader);
     let examined = doctor::examine(reader, &inventory, discovered, errors);
     (inventory.findings, inventory.problems) = examined;

@@ -86,7 +86,7 @@ pub(crate) fn snapshot_of(path: &Path) -> anyhow::Result<Snapshot> {
     Ok(Snapshot {
         root: path.to_owned(),
         wall_ns: i64::try_from(wall.as_nanos())?,
-        boottime_ns: host::uptime_ns(&mut reader).ok().and_then(Result::ok),
+        boottime_ns: host::uptime_ns(&mut reader),
         boot_id: host::boot_id(&mut reader).unwrap_or_default(),
     })
 }

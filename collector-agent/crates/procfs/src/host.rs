@@ -1,6 +1,6 @@
 //! Facts of the host: boot id, uptime, kernel, name, CPUs.
 
-use tierscope_rootfs::{Missing, Outcome, ParseError, Reader};
+use tierscope_rootfs::{Missing, Reader};
 
 use crate::process;
 
@@ -9,12 +9,9 @@ pub fn boot_id(reader: &mut Reader) -> Result<String, Missing> {
     reader.value("/proc/sys/kernel/random/boot_id").map(str::to_owned)
 }
 
-/// Time since boot, suspend included, in nanoseconds with a resolution of 10 ms.
-pub fn uptime_ns(reader: &mut Reader) -> Outcome<i64> {
-    reader.parse("/proc/uptime", |text| {
-        parse_uptime_ns(text)
-            .ok_or_else(|| ParseError::new(1, text.trim(), "not `<seconds>.<hundredths> ...`"))
-    })
+/// Time since boot, suspend included, in nanoseconds with a resolution of 10 ms. A text that tells none is noted.
+pub fn uptime_ns(reader: &mut Reader) -> Option<i64> {
+    reader.parsed("/proc/uptime", "not `<seconds>.<hundredths> ...`", parse_uptime_ns)
 }
 
 fn parse_uptime_ns(text: &str) -> Option<i64> {

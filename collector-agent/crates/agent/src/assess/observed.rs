@@ -152,7 +152,9 @@ impl Reading {
     pub(super) fn sizes(&self) -> Sizes {
         let mut sizes = Sizes::of_nodes(&self.inventory);
         for (name, value) in self.host.get("meminfo").into_iter().flatten() {
-            value.iter().for_each(|bytes| sizes.add(name, *bytes));
+            if let Some(bytes) = value {
+                sizes.add(name, *bytes);
+            }
         }
         sizes
     }
