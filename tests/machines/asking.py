@@ -38,21 +38,26 @@ def ask(program: Path, kind: Kind) -> Answers:
     """Write the machine's files and ask of them."""
     with TemporaryDirectory() as directory:
         write_tree(kind.machine, Path(directory))
+        return ask_tree(program, Path(directory))
 
-        def answer(*words: str) -> dict[str, Any]:
-            done = subprocess.run(
-                [str(program), *words, "--root", directory, "--json"],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
-            assert done.stdout, f"{kind.name}: {words}: {done.stderr}"
-            document = json.loads(done.stdout)
-            assert isinstance(document, dict)
-            return document
 
-        return Answers(answer("doctor"), answer("assess")["hosts"][0], answer("once")["inventory"])
+def ask_tree(program: Path, root: Path) -> Answers:
+    """Ask of files that stand for those of a host."""
+
+    def answer(*words: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [str(program), *words, "--root", str(root), "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.stdout, f"{root}: {words}: {done.stderr}"
+        document = json.loads(done.stdout)
+        assert isinstance(document, dict)
+        return document
+
+    return Answers(answer("doctor"), answer("assess")["hosts"][0], answer("once")["inventory"])
 
 
 def mistakes(right: Right, answers: Answers) -> list[str]:
