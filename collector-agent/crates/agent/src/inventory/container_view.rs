@@ -1,6 +1,6 @@
 //! What tells that files are not those of a host's own kernel: sizes that one kernel cannot print together (a container's
 //! own `meminfo` of lxcfs over counters of its host), kernels that are programs (gVisor, WSL 1), and containers whose kernel
-//! shows them their share as a whole (OpenVZ).
+//! shows them their share as a whole (`OpenVZ`).
 
 use tierscope_sample::inventory::Inventory;
 
@@ -44,6 +44,7 @@ const PARTS: [(&str, &[&str]); 6] = [
 
 /// Sizes of memory that are read together, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(clippy::struct_field_names, reason = "names carry their unit")]
 pub(crate) struct Sizes {
     /// `MemTotal` of the host; `None` where it is not shown.
     total_bytes: Option<i64>,
