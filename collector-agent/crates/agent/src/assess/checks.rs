@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use tierscope_sample::page_size;
+
 use super::memory::Memory;
 use super::observed::Host;
 use crate::doctor::{self, Tiering};
@@ -20,8 +22,8 @@ const ACTIVE_RATIO: f64 = 0.5;
 const PRESSURE_RATIO: f64 = 0.10;
 /// Of the pages that reclaim takes, a larger share is missed again: memory is short, not idle.
 const REFAULT_RATIO: f64 = 0.50;
-/// Fewer reclaimed pages say nothing.
-const MIN_RECLAIMED_PAGES: i64 = 10_000;
+/// Less reclaimed memory says nothing.
+const MIN_RECLAIMED_BYTES: i64 = 40_000_000;
 
 const REFAULTS: [&str; 3] = [
     "workingset_refault_anon",
@@ -372,7 +374,11 @@ fn refaults(host: &Host) -> Check {
         return check(ID, Outcome::NotKnown, detail, next, SOURCE);
     };
     let when = since(reclaimed.since_boot, reclaimed.seconds);
-    if reclaimed.count < MIN_RECLAIMED_PAGES {
+    let page_bytes = match host.last().inventory.page_size_bytes {
+        0 => page_size::MODEL_BYTES as i64,
+        known => i64::from(known),
+    };
+    if reclaimed.count.saturating_mul(page_bytes) < MIN_RECLAIMED_BYTES {
         let detail = format!(
             "{} pages were reclaimed {when}: memory is not short",
             reclaimed.count
