@@ -11,7 +11,11 @@ pub fn boot_id(reader: &mut Reader) -> Result<String, Missing> {
 
 /// Time since boot, suspend included, in nanoseconds with a resolution of 10 ms. A text that tells none is noted.
 pub fn uptime_ns(reader: &mut Reader) -> Option<i64> {
-    reader.parsed("/proc/uptime", "not `<seconds>.<hundredths> ...`", parse_uptime_ns)
+    reader.parsed(
+        "/proc/uptime",
+        "not `<seconds>.<hundredths> ...`",
+        parse_uptime_ns,
+    )
 }
 
 fn parse_uptime_ns(text: &str) -> Option<i64> {
