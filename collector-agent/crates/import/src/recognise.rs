@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::damo::looks_like_damo;
+use crate::recognised_texts::{FIELDKIT, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
 use crate::tree::form::form_of;
 
 /// Bytes that are looked at.
@@ -48,12 +49,11 @@ const IMPORT_SYSSTAT: &str =
     "`tierscope import sysstat FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
 const IMPORT_PCP: &str =
     "`tierscope import pcp FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
-const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 
 const PARQUET: &[u8] = b"PAR1";
 
 /// Files whose first bytes tell: where, which bytes, what that is, and what to do.
-const MAGIC: [(usize, &[u8], &str, &str); 10] = [
+const MAGIC: [(usize, &[u8], &str, &str); 12] = [
     (
         0,
         PARQUET,
@@ -76,6 +76,13 @@ const MAGIC: [(usize, &[u8], &str, &str); 10] = [
         "`atop -r FILE -P PAG,SWP,MEM` prints it; it counts no tier moves by node, and no command takes it",
     ),
     (0, b"KDUMP   ", "a crash dump", FIELDKIT),
+    (0, b"makedumpfile\0", "a crash dump (makedumpfile -F)", FIELDKIT),
+    (
+        0,
+        b"RRD\0",
+        "a round-robin database (collectd, Ganglia, Munin)",
+        NO_MOVES,
+    ),
     (0, b"\x7fELF", "a program, a library or a core dump", FIELDKIT),
     (
         0,
@@ -88,54 +95,6 @@ const MAGIC: [(usize, &[u8], &str, &str); 10] = [
         b"SQLite format 3",
         "an SQLite database",
         "export what you need of it; no command takes it",
-    ),
-];
-
-const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
-const NO_MOVES: &str = "it counts no tier moves, and no command takes it; `tierscope assess` on the host says what the host itself tells";
-const NODES: &str =
-    "`tierscope assess` on the host, or over a copy of its /sys, reads the same nodes and devices";
-const TREE: &str =
-    "`tierscope assess DIR` takes it as DIR/proc/NAME, best with DIR/sys/devices/system beside it";
-
-/// Texts whose first line tells: what it begins with, what else stands in it, what that is, and what to do.
-const TEXTS: [(&str, &str, &str, &str); 17] = [
-    (
-        "Linux ",
-        " CPU)",
-        "text of sysstat (sar, mpstat, iostat or pidstat)",
-        SAR,
-    ),
-    ("# hostname;interval;", "", "a table of `sadf -d`", SAR),
-    ("AAA,progname,nmon", "", "a recording of nmon", NO_MOVES),
-    ("\"dool ", "CSV output", "a table of dool", NO_MOVES),
-    ("\"Dstat ", "CSV output", "a table of dstat", NO_MOVES),
-    ("ATOP - ", "", "text of atop", NO_MOVES),
-    ("RESET", "", "text of `atop -P`", NO_MOVES),
-    ("procs ----", "memory", "text of vmstat", NO_MOVES),
-    ("Per-node system memory usage", "", "text of `numastat -m`", NODES),
-    ("Token ", " not in hash table", "text of `numastat -m`", NODES),
-    ("node0", "", "text of numastat", NODES),
-    ("available: ", " nodes (", "text of `numactl -H`", NODES),
-    ("nr_free_pages ", "", "a copy of /proc/vmstat", TREE),
-    ("MemTotal:", " kB", "a copy of /proc/meminfo", TREE),
-    (
-        "Node 0, zone ",
-        "",
-        "a copy of /proc/zoneinfo or /proc/buddyinfo",
-        TREE,
-    ),
-    (
-        "# HELP ",
-        "",
-        "a page of metrics as Prometheus scrapes it",
-        "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it",
-    ),
-    (
-        "# To display the perf.data header info",
-        "",
-        "text of `perf report` or `perf mem report`",
-        "give its perf.data: `tierscope import perf-data FILE --service S --host H` takes it",
     ),
 ];
 
@@ -167,13 +126,16 @@ fn recognise_head(head: &[u8]) -> Option<Recognised> {
 }
 
 fn recognise_text(start: &str) -> Option<Recognised> {
+    let first = start.lines().next().unwrap_or_default();
+    if is_kernel_log(first) {
+        return Some(other("a log of the kernel (dmesg, vmcore-dmesg)", KERNEL_LOG));
+    }
     if start.starts_with(['{', '[']) {
         return recognise_json(start);
     }
-    let first = start.lines().next().unwrap_or_default();
     let told = TEXTS
         .iter()
-        .find(|(begin, inside, ..)| first.starts_with(begin) && first.contains(inside));
+        .find(|(begin, inside, ..)| start.starts_with(begin) && start.contains(inside));
     if let Some((.., what, next_step)) = told {
         return Some(other(what, next_step));
     }
@@ -182,6 +144,15 @@ fn recognise_text(start: &str) -> Option<Recognised> {
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     if lines.clone().take(20).any(is_event) {
         return Some(other("text of `perf script`", PERF_SCRIPT));
+    }
+    if is_sadf_p(first) {
+        return Some(other("text of `sadf -p`", SAR));
+    }
+    if is_line_protocol(first) {
+        return Some(other(
+            "metrics as lines of InfluxDB (`outputs.file` of Telegraf)",
+            "no command takes files of it; Telegraf sends the same by `outputs.http` (docs/howto/prometheus.md)",
+        ));
     }
     if start.starts_with("Time,\"") {
         return Some(other("a table of `pmrep -o csv`", IMPORT_PCP));
@@ -211,35 +182,53 @@ fn taken(what: &str, next_step: &str, analyzed_as: &'static str) -> Recognised {
     }
 }
 
+const CXL_LIST: &str = "output of `cxl list`, `daxctl list` or `ndctl list`";
+const HISTORY: &str = "`tierscope import prometheus --url URL` takes the history from the server itself";
+
+/// What stands early in JSON without its spaces, what that is, and what to do.
+const JSONS: [(&str, &str, &str); 12] = [
+    ("{\"sysstat\":", "output of `sadf -j`", IMPORT_SYSSTAT),
+    (
+        "\"schema\":\"tierscope.once/",
+        "a reading of `tierscope-agent once --json`",
+        "`tierscope assess FILE` takes it",
+    ),
+    ("\"memdev\":\"mem", CXL_LIST, NODES),
+    ("\"chardev\":\"dax", CXL_LIST, NODES),
+    ("\"dev\":\"namespace", CXL_LIST, NODES),
+    ("\"dev\":\"region", CXL_LIST, NODES),
+    ("{\"lscpu\":[", "output of `lscpu -J`", NODES),
+    ("{\"memory\":[{\"range\":", "output of `lsmem -J`", NODES),
+    (
+        "{\"resourceMetrics\":[",
+        "metrics of OpenTelemetry (the exporter file of a collector)",
+        "no command takes files of it; the exporter otlphttp sends the same (docs/howto/opentelemetry.md)",
+    ),
+    (
+        "{\"metric\":{\"__name__\":",
+        "an export of VictoriaMetrics",
+        HISTORY,
+    ),
+    (
+        "\"data\":{\"resultType\":",
+        "an answer of the API of Prometheus",
+        HISTORY,
+    ),
+    (
+        "{\"fields\":{",
+        "metrics of Telegraf as JSON",
+        "no command takes files of it; Telegraf sends the same by `outputs.http` (docs/howto/prometheus.md)",
+    ),
+];
+
 fn recognise_json(start: &str) -> Option<Recognised> {
     let compact: String = start
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .take(200)
         .collect();
-    if compact.starts_with("{\"sysstat\":") {
-        return Some(other("output of `sadf -j`", IMPORT_SYSSTAT));
-    }
-    if [
-        "\"memdev\":\"mem",
-        "\"chardev\":\"dax",
-        "\"dev\":\"namespace",
-        "\"dev\":\"region",
-    ]
-    .iter()
-    .any(|key| compact.contains(key))
-    {
-        return Some(other(
-            "output of `cxl list`, `daxctl list` or `ndctl list`",
-            NODES,
-        ));
-    }
-    compact.contains("\"schema\":\"tierscope.once/").then(|| {
-        other(
-            "a reading of `tierscope-agent once --json`",
-            "`tierscope assess FILE` takes it",
-        )
-    })
+    let told = JSONS.iter().find(|(key, ..)| compact.contains(key));
+    told.map(|(_, what, next_step)| other(what, next_step))
 }
 
 /// `sa` files begin with two magic numbers of 16 bits and the version of sysstat (`sa.h`, `struct file_magic`).
@@ -256,12 +245,40 @@ fn is_event(line: &str) -> bool {
     let mut words = line.split_ascii_whitespace();
     let is_time = |word: &str| {
         let time = word.strip_suffix(':').and_then(|time| time.split_once('.'));
-        time.is_some_and(|(seconds, fraction)| {
-            let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-            digits(seconds) && digits(fraction)
-        })
+        time.is_some_and(|(seconds, fraction)| is_number(seconds) && is_number(fraction))
     };
     words.any(is_time) && words.any(|word| word.ends_with(':'))
+}
+
+/// A line of the kernel's log: its time since boot or by the clock in brackets, or as syslog has it.
+fn is_kernel_log(line: &str) -> bool {
+    let in_brackets = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+        .map(|(time, _)| time.trim());
+    let is_since_boot = |time: &str| {
+        time.split_once('.')
+            .is_some_and(|(a, b)| is_number(a) && is_number(b))
+    };
+    let is_by_clock = |time: &str| time.matches(':').count() == 2 && time.split(' ').count() >= 5;
+    in_brackets.is_some_and(|time| is_since_boot(time) || is_by_clock(time)) || line.contains(" kernel: ")
+}
+
+/// Host, interval, time, device, name and value, with tabs between.
+fn is_sadf_p(line: &str) -> bool {
+    let words: Vec<&str> = line.split('\t').collect();
+    matches!(words[..], [_, interval, _, _, _, value] if is_number(interval) && value.parse::<f64>().is_ok())
+}
+
+/// A measurement with its tags, fields, and a time in nanoseconds.
+fn is_line_protocol(line: &str) -> bool {
+    let words: Vec<&str> = line.split(' ').collect();
+    matches!(words[..], [name, .., fields, time]
+        if name.contains(',') && fields.contains('=') && time.len() == 19 && is_number(time))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -343,6 +360,64 @@ mod tests {
             (
                 "# To display the perf.data header info, please use --header\n#\n",
                 "perf report",
+            ),
+            ("[    0.000000] Linux version 6.12.0-55\n", "log of the kernel"),
+            (
+                "[Sun Nov 29 10:00:00 2026] Linux version 6.12\n",
+                "log of the kernel",
+            ),
+            ("Nov 29 10:00:00 db1 kernel: Memory: 3\n", "log of the kernel"),
+            ("makedumpfile\0\0\0\0", "crash dump"),
+            ("RRD\00003\0", "round-robin database"),
+            ("vm\t1\t2026-11-28 17:56:20 UTC\t-\tpgpgin/s\t681.19\n", "sadf -p"),
+            (
+                "17:56:20 UTC; pgpgin/s; 5745045; 5745733; pgpgout/s; 1; 2;\n",
+                "sadf -r",
+            ),
+            (
+                "System activity data file: /var/log/sa/sa27 (0x2175)\n",
+                "sadf -H",
+            ),
+            (
+                "<?xml version=\"1.0\"?>\n<!DOCTYPE sysstat>\n<sysstat\nxmlns=",
+                "sadf -x",
+            ),
+            ("<?xml version=\"1.0\"?>\n<GANGLIA_XML VERSION=", "gmond"),
+            ("#######\n# Collectl:   V4.3.1-1  HiRes: 1\n", "collectl"),
+            (
+                "zzz ***Sun Nov 29 10:00:00 UTC 2026\nMemTotal:       3678620 kB\n",
+                "OSWatcher",
+            ),
+            (
+                "      24684084 K total memory\n      5476312 K used memory\n",
+                "vmstat -s",
+            ),
+            (
+                "\nPer-node process memory usage (in MBs) for PID 1 (systemd)\n",
+                "numastat -p",
+            ),
+            (
+                "7f00 default file=/usr/bin/redis mapped=1 N0=1 kernelpagesize_kB=4\n",
+                "numa_maps",
+            ),
+            (
+                "7f00-7f01 r-xp 0 00:00 0 /x\nSize: 4 kB\nRss: 4 kB\nPss: 4 kB\n",
+                "smaps",
+            ),
+            ("Node 0 MemTotal:       25 kB\n", "node's meminfo"),
+            ("mem,host=db1 total=5i 1795946400000000000\n", "Telegraf"),
+            ("{\"resourceMetrics\":[{\"resource\":{}}]}\n", "OpenTelemetry"),
+            (
+                "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}\n",
+                "VictoriaMetrics",
+            ),
+            (
+                "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
+                "Prometheus",
+            ),
+            (
+                "{\n   \"memory\": [\n      {\n         \"range\": \"0x0\"",
+                "lsmem -J",
             ),
         ] {
             let told = recognise_head(text.as_bytes());

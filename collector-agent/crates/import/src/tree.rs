@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 pub use crate::tree_error::{TreeError, TreeProblem};
 pub use members::Limits;
+pub use supportconfig::NAME as SUPPORTCONFIG;
 use unpack::unpack;
 
 /// A file system in memory, where there is one.

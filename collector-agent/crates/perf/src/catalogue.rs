@@ -252,6 +252,9 @@ fn describe(processor: &Processor) -> String {
         family,
         model,
     } = processor;
+    if vendor.is_empty() && *family == 0 {
+        return "/proc/cpuinfo does not tell it".to_owned();
+    }
     let vendor = if vendor.is_empty() { "no vendor" } else { vendor };
     format!("{vendor}, family {family}, model {model:#x}")
 }

@@ -39,7 +39,12 @@ pub fn kernel_version(reader: &mut Reader) -> Result<String, Missing> {
 
 /// The host's name. Reports of support tools leave the kernel's out and have it elsewhere.
 pub fn hostname(reader: &mut Reader) -> Result<String, Missing> {
-    const REPORTED: [&str; 2] = ["/etc/hostname", "/sos_commands/host/hostname"];
+    const REPORTED: [&str; 4] = [
+        "/etc/hostname",
+        "/sos_commands/host/hostname",
+        "/insights_commands/hostname",
+        "/insights_commands/hostname_-f",
+    ];
     let own = reader.value("/proc/sys/kernel/hostname").map(str::to_owned);
     if own != Err(Missing::Absent) || reader.root().is_live() {
         return own;

@@ -7,6 +7,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use tierscope_import::recognise::recognise;
 use tierscope_import::tree::{self, Snapshot, TreeProblem};
 
 use super::observed::{Host, Reading};
@@ -52,7 +53,12 @@ impl Found {
     /// Hosts with their readings in order of time.
     pub(super) fn into_hosts(self) -> (Vec<Host>, Vec<String>) {
         let mut hosts: Vec<Host> = self.hosts.into_values().collect();
+        let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
         for host in &mut hosts {
+            // Reports that name no host may all be called `sysinfo` or `data`.
+            if names.iter().filter(|name| **name == host.name).count() > 1 {
+                host.name.clone_from(&host.source);
+            }
             host.readings.sort_by_key(|reading| reading.taken_at_ns);
         }
         (hosts, self.passed_over)
@@ -68,6 +74,9 @@ impl Found {
             return self.add_snapshots(shown, &[once::snapshot_of(path)?], &stem(shown));
         }
         if is_named(path, "json") || is_named(path, "jsonl") {
+            if let Some(other) = recognise(path)?.filter(|told| !told.what.contains("once --json")) {
+                bail!("{} is {}: {}", shown.display(), other.what, other.next_step);
+            }
             return self.add_lines(shown, File::open(path)?);
         }
         match tree::open(path) {

@@ -425,6 +425,24 @@ fn an_export_of_a_fleet_is_judged_like_its_hosts() {
 }
 
 #[test]
+fn reports_that_name_no_host_are_told_apart_by_their_path() {
+    let directory = tempfile::tempdir().unwrap();
+    for node in ["w0", "w1"] {
+        let place = directory.path().join(node).join("sysinfo/proc");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("meminfo"), "MemTotal: 1048576 kB\nMemFree: 1024 kB\n").unwrap();
+    }
+    let (_, told) = assess_with(&[directory.path().to_owned()], Path::new("/"), false);
+    let names: Vec<&str> = told["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host["host"].as_str().unwrap())
+        .collect();
+    assert!(names[0].ends_with("w0") && names[1].ends_with("w1"), "{names:?}");
+}
+
+#[test]
 fn what_is_no_reading_is_refused_with_what_would_do() {
     let directory = tempfile::tempdir().unwrap();
     let refused = |name: &str, text: &str| {
@@ -445,6 +463,9 @@ fn what_is_no_reading_is_refused_with_what_would_do() {
         broken.contains("broken.json") && broken.contains("once --json"),
         "{broken}"
     );
+    let sar = refused("sar.json", "{\"sysstat\": {\"hosts\": []}}");
+    assert!(sar.contains("import sysstat"), "{sar}");
+    std::fs::remove_file(directory.path().join("sar.json")).unwrap();
     std::fs::write(directory.path().join("basic-environment.txt"), "# uname -a\n").unwrap();
     let args = AssessArgs {
         paths: vec![directory.path().to_owned()],

@@ -1,6 +1,7 @@
 //! What a root is: the running host, where an absent file is the kernel's answer, or files of a host, where it may only
 //! say that whoever made them left it out.
 
+use tierscope_import::tree::SUPPORTCONFIG;
 use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sysfs::knobs::Knob;
 
@@ -86,10 +87,18 @@ pub(crate) fn noun(tree: &str) -> &'static str {
 
 /// What made a tree, where it says so.
 fn tool(reader: &mut Reader) -> Option<String> {
+    if reader.root().join("/insights_commands").exists() {
+        return Some("insights-client".to_owned());
+    }
     // Of sos, which ends no line of it; older ones call themselves sosreport.
     let line = reader.read("/version.txt").ok()?.lines().next()?.to_owned();
     let (name, version) = line.split_once(':')?;
-    matches!(name.trim(), "sos report" | "sosreport").then(|| format!("sos {}", version.trim()))
+    let name = match name.trim() {
+        "sos report" | "sosreport" => "sos",
+        SUPPORTCONFIG => SUPPORTCONFIG,
+        _ => return None,
+    };
+    Some(format!("{name} {}", version.trim()).trim_end().to_owned())
 }
 
 /// The first two numbers of a kernel's release.
@@ -151,12 +160,23 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_sos_names_itself() {
-        let root = FakeRoot::new();
-        root.write("version.txt", "sos report: 4.12.1");
-        root.write("proc/uptime", "1.00 1.00\n");
-        let tree = Tree::of(&mut Reader::new(root.root()), "5.14.0-503.el9.x86_64");
-        assert_eq!((tree.name.as_str(), tree.noun()), ("sos 4.12.1", "report"));
-        assert!(!tree.holds_tiers_of_its_kernel());
+    fn reports_are_named_by_their_tool_and_hold_no_tiers_of_their_kernel() {
+        for (file, text, name) in [
+            ("version.txt", "sos report: 4.12.1", "sos 4.12.1"),
+            (
+                "version.txt",
+                "supportconfig: 3.2.8-1.1\n",
+                "supportconfig 3.2.8-1.1",
+            ),
+            ("version.txt", "supportconfig: \n", "supportconfig"),
+            ("insights_commands/hostname", "db1\n", "insights-client"),
+        ] {
+            let root = FakeRoot::new();
+            root.write(file, text);
+            root.write("proc/uptime", "1.00 1.00\n");
+            let tree = Tree::of(&mut Reader::new(root.root()), "5.14.0-503.el9.x86_64");
+            assert_eq!((tree.name.as_str(), tree.noun()), (name, "report"));
+            assert!(!tree.holds_tiers_of_its_kernel());
+        }
     }
 }

@@ -7,6 +7,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+/// What `version.txt` of a root says that was made of a report.
+pub const NAME: &str = "supportconfig";
+/// What stands before the version in its texts.
+const VERSION: &str = "Script Version: ";
 /// One of these is in every report.
 const NAMES: [&str; 2] = ["basic-environment.txt", "supportconfig.txt"];
 /// What a section begins with: `#==[ Command ]====#`, `#==[ Configuration File ]====#`.
@@ -35,12 +39,20 @@ pub(crate) fn write_root(report: &Path, target: &Path) -> io::Result<usize> {
         .collect();
     texts.sort();
     let mut files: BTreeMap<PathBuf, (String, SystemTime)> = BTreeMap::new();
+    let mut version = String::new();
     for text in texts {
         let metadata = fs::metadata(&text)?;
         if metadata.len() > MAX_TEXT_BYTES {
             continue;
         }
         let content = String::from_utf8_lossy(&fs::read(&text)?).into_owned();
+        if let Some((_, told)) = content.split_once(VERSION).filter(|_| version.is_empty()) {
+            told.lines()
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .clone_into(&mut version);
+        }
         for (path, lines) in sections(&content) {
             // The first one counts: later parts repeat files.
             let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -58,6 +70,7 @@ pub(crate) fn write_root(report: &Path, target: &Path) -> io::Result<usize> {
             .open(&place)?
             .set_modified(*modified)?;
     }
+    fs::write(target.join("version.txt"), format!("{NAME}: {version}\n"))?;
     Ok(files.len())
 }
 
