@@ -227,6 +227,15 @@ def test_collectl_has_moves_as_counters_and_the_memory_of_nodes() -> None:
     assert "--memopts ps" in told.fix
 
 
+def test_demotions_that_an_older_sysstat_lacks_are_not_said_to_be_never_recorded() -> None:
+    keys = ["host|vmstat|pgfault"]
+    sent = [find_offers("sysstat", keys, {})]
+    plan = plan_host(keys, Tiers(frozenset(), known=False), page_bytes=4096, senders=sent)
+    column = plan.columns[COLUMN_INDEX["demoted_pages"]]
+    assert column.trust == "not_collected"
+    assert "sysstat 12.7" in column.note
+
+
 def test_what_is_no_recording_of_collectl_is_refused() -> None:
     for text in ("", "# Host:  db1\n", "MemTotal: 5 kB\n"):
         with pytest.raises(ValueError, match="collectl"):

@@ -151,8 +151,13 @@ def plan_host(keys: Sequence[str], tiers: Tiers, *, page_bytes: int | None, send
 
 def why_column_unsent(senders: Sequence[Sent], column: str) -> str | None:
     """Why nobody sends what a column of counters is made of; None where it comes, or the kernel lacks it."""
-    terms = COLUMNS[COLUMN_INDEX[column]].host
-    found = why_unsent(senders, [f"host|{terms.source}|{name}" for name in terms.names]) if terms.names else None
+    one = COLUMNS[COLUMN_INDEX[column]]
+    keys = [f"host|{one.host.source}|{name}" for name in one.host.names]
+    found = why_unsent(senders, keys) if keys else None
+    if found is not None and found.setting is None and one.summed:
+        # A release that prints the sum of all is the way to what no release prints by parts.
+        summed = why_unsent(senders, [one.summed])
+        found = summed if summed is not None and summed.setting else found
     return None if found is None else found.reason
 
 
