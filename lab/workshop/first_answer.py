@@ -25,7 +25,7 @@ import httpx
 from bench.figures import describe_run, record_between
 from factories.loopback import free_port
 from factories.prometheus import process
-from factories.waiting import until
+from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.clock import utc_now
 
 DOCUMENT = Path("docs/howto/first-answer.md")
@@ -237,14 +237,14 @@ def measure_sent(
 
 def record_here(folder: Path) -> None:
     """What programs that record this machine write in a minute."""
-    with ExitStack() as running:
-        if SADC.exists():
-            running.enter_context(process([str(SADC), "5", "13", str(folder / "sa01")], folder / "sadc.log"))
-        if shutil.which("collectl"):
-            words = ["collectl", "-smM", "-i5", "-c", "13", "-f", f"{folder}/collectl/db"]
-            (folder / "collectl").mkdir()
-            running.enter_context(process(words, folder / "collectl.log"))
-        time.sleep(75)
+    commands = []
+    if SADC.exists():
+        commands.append([str(SADC), "5", "13", str(folder / "sa01")])
+    if shutil.which("collectl"):
+        (folder / "collectl").mkdir()
+        commands.append(["collectl", "-smM", "-i5", "-c", "13", "-f", f"{folder}/collectl/db"])
+    for one in [subprocess.Popen(words, stdout=subprocess.DEVNULL) for words in commands]:
+        one.wait(DEADLINE_SECONDS)
 
 
 def first(instance: Instance, program: str, path: Path, host: str) -> str:

@@ -73,7 +73,9 @@ _AXE = """async (rules) => {
     `${id}: ${nodes.slice(0, 4).map(({ target, failureSummary }) =>
       `${target.join(' ')} (${failureSummary.split('\\n')[1]?.trim()})`).join('; ')}`)
 }"""
-_MISREAD = re.compile(r"[^\n]{0,40}(?:\d ?[KMGT]iB/s|\de[+-]\d|\b\d[\d,]{3,} s\b|\+-|\u2212\u2212|\bNaN\b)[^\n]{0,30}")
+_MISREAD = re.compile(
+    r"[^\n]{0,40}(?:\d ?[KMGT]iB/s|\de[+-]\d|(?<![.\d])\d[\d,]{3,} s\b|\+-|\u2212\u2212|\bNaN\b)[^\n]{0,30}"
+)
 """Flows in units of memory, exponents, hours as seconds, signs that stand twice, and no number."""
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 _OF_COLOURS = ["color-contrast"]

@@ -227,7 +227,7 @@ describe('the host page', () => {
     const findings = await screen.findByTestId('findings')
     expect(findings.textContent?.indexOf('demoted before')).toBeLessThan(findings.textContent?.indexOf('clock') ?? -1)
     expect(findings.textContent).toContain('Fix:')
-    const advised = recorded('/v1/hosts/h-1/knob-advice').advice[0]?.title
+    const advised = recorded('/v1/hosts/{host_id}/knob-advice', 'h-1').advice[0]?.title
     expect(within(findings).getAllByRole('link', { name: advised }).length).toBeGreaterThan(0)
     expect(screen.getByTestId('chart-host-triage')).toBeTruthy()
   })
@@ -235,12 +235,12 @@ describe('the host page', () => {
   it('says that nothing needs fixing only where no setting is worth a change either', async () => {
     const well = (advice: unknown[]) => (url: URL) => {
       if (url.pathname === '/v1/hosts/h-2') {
-        const host = recorded('/v1/hosts/h-2')
+        const host = recorded('/v1/hosts/{host_id}', 'h-2')
         const summary = { ...host.summary, state: 'reporting', verdict: 'healthy', tiering_off: false, findings: [] }
         return Response.json({ ...host, summary })
       }
       return url.pathname.endsWith('/knob-advice')
-        ? Response.json({ ...recorded('/v1/hosts/h-2/knob-advice'), advice })
+        ? Response.json({ ...recorded('/v1/hosts/{host_id}/knob-advice', 'h-2'), advice })
         : undefined
     }
     openApp('/hosts/h-2', well([]))
@@ -248,7 +248,7 @@ describe('the host page', () => {
       expect(screen.getByTestId('findings').textContent).toContain('Nothing on this host needs fixing'),
     )
     cleanup()
-    openApp('/hosts/h-2', well(recorded('/v1/hosts/h-2/knob-advice').advice))
+    openApp('/hosts/h-2', well(recorded('/v1/hosts/{host_id}/knob-advice', 'h-2').advice))
     await screen.findByRole('list', { name: 'What is wrong, do this' })
     expect(screen.getByTestId('findings').textContent).not.toContain('Nothing on this host needs fixing')
   })

@@ -15,7 +15,6 @@ mod perf_samples;
 mod perf_script;
 mod perf_space;
 pub mod recognise;
-mod recognised_texts;
 mod trace_columns;
 pub mod trace_error;
 pub mod trace_fold;

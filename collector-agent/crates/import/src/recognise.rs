@@ -1,12 +1,14 @@
 //! What a file is, by its content, and which command takes it: what people have lies about in many forms.
 
+mod texts;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::damo::looks_like_damo;
-use crate::recognised_texts::{FIELDKIT, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
 use crate::tree::form::form_of;
+use texts::{FIELDKIT, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
 
 /// Bytes that are looked at.
 const HEAD_BYTES: u64 = 4096;
@@ -285,6 +287,100 @@ fn is_number(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// What files of text begin with, and what they are said to be.
+    const STARTS: [(&str, &str); 36] = [
+        (
+            "Linux 6.18.44 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n08:22:49 pgpgin/s\n",
+            "sysstat",
+        ),
+        (
+            "# hostname;interval;timestamp;pgpgin/s\nvm;1;2026-11-29 08:22:50 UTC;4.00\n",
+            "sadf -d",
+        ),
+        ("AAA,progname,nmon\nAAA,command,nmon -f\n", "nmon"),
+        ("\"dool 1.3.8 CSV output\"\n\"Author:\",\"Scott Baker\"\n", "dool"),
+        (
+            "RESET\nPAG vm 1795940574 2026/11/29 08:22:54 43849 4096\n",
+            "atop -P",
+        ),
+        ("\nPer-node system memory usage (in MBs):\n", "numastat -m"),
+        ("Token SwapCached not in hash table.\n", "numastat -m"),
+        (
+            "                           node0\nnuma_hit   829624053\n",
+            "numastat",
+        ),
+        ("available: 1 nodes (0)\nnode 0 cpus: 0 1\n", "numactl -H"),
+        (
+            "procs -----------memory---------- ---swap--\n r  b   swpd\n",
+            "vmstat",
+        ),
+        ("nr_free_pages 1\nnr_free_pages_blocks 1\n", "/proc/vmstat"),
+        ("# HELP node_vmstat_pgfault /proc/vmstat\n", "metrics"),
+        ("[\n  {\n    \"memdev\":\"mem0\",\n", "cxl list"),
+        (
+            "# To display the perf.data header info, please use --header\n#\n",
+            "perf report",
+        ),
+        ("[    0.000000] Linux version 6.12.0-55\n", "log of the kernel"),
+        (
+            "[Sun Nov 29 10:00:00 2026] Linux version 6.12\n",
+            "log of the kernel",
+        ),
+        ("Nov 29 10:00:00 db1 kernel: Memory: 3\n", "log of the kernel"),
+        ("makedumpfile\0\0\0\0", "crash dump"),
+        ("RRD\x000003\0", "round-robin database"),
+        ("vm\t1\t2026-11-28 17:56:20 UTC\t-\tpgpgin/s\t681.19\n", "sadf -p"),
+        (
+            "17:56:20 UTC; pgpgin/s; 5745045; 5745733; pgpgout/s; 1; 2;\n",
+            "sadf -r",
+        ),
+        (
+            "System activity data file: /var/log/sa/sa27 (0x2175)\n",
+            "sadf -H",
+        ),
+        (
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE sysstat>\n<sysstat\nxmlns=",
+            "sadf -x",
+        ),
+        ("<?xml version=\"1.0\"?>\n<GANGLIA_XML VERSION=", "gmond"),
+        ("#######\n# Collectl:   V4.3.1-1  HiRes: 1\n", "collectl"),
+        (
+            "zzz ***Sun Nov 29 10:00:00 UTC 2026\nMemTotal:       3678620 kB\n",
+            "OSWatcher",
+        ),
+        (
+            "      24684084 K total memory\n      5476312 K used memory\n",
+            "vmstat -s",
+        ),
+        (
+            "\nPer-node process memory usage (in MBs) for PID 1 (systemd)\n",
+            "numastat -p",
+        ),
+        (
+            "7f00 default file=/usr/bin/redis mapped=1 N0=1 kernelpagesize_kB=4\n",
+            "numa_maps",
+        ),
+        (
+            "7f00-7f01 r-xp 0 00:00 0 /x\nSize: 4 kB\nRss: 4 kB\nPss: 4 kB\n",
+            "smaps",
+        ),
+        ("Node 0 MemTotal:       25 kB\n", "node's meminfo"),
+        ("mem,host=db1 total=5i 1795946400000000000\n", "Telegraf"),
+        ("{\"resourceMetrics\":[{\"resource\":{}}]}\n", "OpenTelemetry"),
+        (
+            "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}\n",
+            "VictoriaMetrics",
+        ),
+        (
+            "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
+            "Prometheus",
+        ),
+        (
+            "{\n   \"memory\": [\n      {\n         \"range\": \"0x0\"",
+            "lsmem -J",
+        ),
+    ];
+
     #[test]
     fn files_are_told_by_their_content_with_what_takes_them() {
         let cases: [(&[u8], &str, &str); 12] = [
@@ -328,98 +424,11 @@ mod tests {
                 .map(|one| (one.what.contains(what), one.next_step.contains(next_step)));
             assert_eq!(told, Some((true, true)), "{what}");
         }
-        for (text, what) in [
-            (
-                "Linux 6.18.44 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n08:22:49 pgpgin/s\n",
-                "sysstat",
-            ),
-            (
-                "# hostname;interval;timestamp;pgpgin/s\nvm;1;2026-11-29 08:22:50 UTC;4.00\n",
-                "sadf -d",
-            ),
-            ("AAA,progname,nmon\nAAA,command,nmon -f\n", "nmon"),
-            ("\"dool 1.3.8 CSV output\"\n\"Author:\",\"Scott Baker\"\n", "dool"),
-            (
-                "RESET\nPAG vm 1795940574 2026/11/29 08:22:54 43849 4096\n",
-                "atop -P",
-            ),
-            ("\nPer-node system memory usage (in MBs):\n", "numastat -m"),
-            ("Token SwapCached not in hash table.\n", "numastat -m"),
-            (
-                "                           node0\nnuma_hit   829624053\n",
-                "numastat",
-            ),
-            ("available: 1 nodes (0)\nnode 0 cpus: 0 1\n", "numactl -H"),
-            (
-                "procs -----------memory---------- ---swap--\n r  b   swpd\n",
-                "vmstat",
-            ),
-            ("nr_free_pages 1\nnr_free_pages_blocks 1\n", "/proc/vmstat"),
-            ("# HELP node_vmstat_pgfault /proc/vmstat\n", "metrics"),
-            ("[\n  {\n    \"memdev\":\"mem0\",\n", "cxl list"),
-            (
-                "# To display the perf.data header info, please use --header\n#\n",
-                "perf report",
-            ),
-            ("[    0.000000] Linux version 6.12.0-55\n", "log of the kernel"),
-            (
-                "[Sun Nov 29 10:00:00 2026] Linux version 6.12\n",
-                "log of the kernel",
-            ),
-            ("Nov 29 10:00:00 db1 kernel: Memory: 3\n", "log of the kernel"),
-            ("makedumpfile\0\0\0\0", "crash dump"),
-            ("RRD\00003\0", "round-robin database"),
-            ("vm\t1\t2026-11-28 17:56:20 UTC\t-\tpgpgin/s\t681.19\n", "sadf -p"),
-            (
-                "17:56:20 UTC; pgpgin/s; 5745045; 5745733; pgpgout/s; 1; 2;\n",
-                "sadf -r",
-            ),
-            (
-                "System activity data file: /var/log/sa/sa27 (0x2175)\n",
-                "sadf -H",
-            ),
-            (
-                "<?xml version=\"1.0\"?>\n<!DOCTYPE sysstat>\n<sysstat\nxmlns=",
-                "sadf -x",
-            ),
-            ("<?xml version=\"1.0\"?>\n<GANGLIA_XML VERSION=", "gmond"),
-            ("#######\n# Collectl:   V4.3.1-1  HiRes: 1\n", "collectl"),
-            (
-                "zzz ***Sun Nov 29 10:00:00 UTC 2026\nMemTotal:       3678620 kB\n",
-                "OSWatcher",
-            ),
-            (
-                "      24684084 K total memory\n      5476312 K used memory\n",
-                "vmstat -s",
-            ),
-            (
-                "\nPer-node process memory usage (in MBs) for PID 1 (systemd)\n",
-                "numastat -p",
-            ),
-            (
-                "7f00 default file=/usr/bin/redis mapped=1 N0=1 kernelpagesize_kB=4\n",
-                "numa_maps",
-            ),
-            (
-                "7f00-7f01 r-xp 0 00:00 0 /x\nSize: 4 kB\nRss: 4 kB\nPss: 4 kB\n",
-                "smaps",
-            ),
-            ("Node 0 MemTotal:       25 kB\n", "node's meminfo"),
-            ("mem,host=db1 total=5i 1795946400000000000\n", "Telegraf"),
-            ("{\"resourceMetrics\":[{\"resource\":{}}]}\n", "OpenTelemetry"),
-            (
-                "{\"metric\":{\"__name__\":\"up\"},\"values\":[1]}\n",
-                "VictoriaMetrics",
-            ),
-            (
-                "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\"}}",
-                "Prometheus",
-            ),
-            (
-                "{\n   \"memory\": [\n      {\n         \"range\": \"0x0\"",
-                "lsmem -J",
-            ),
-        ] {
+    }
+
+    #[test]
+    fn texts_are_told_by_what_they_begin_with() {
+        for (text, what) in STARTS {
             let told = recognise_head(text.as_bytes());
             assert!(
                 told.as_ref().is_some_and(|one| one.what.contains(what)),

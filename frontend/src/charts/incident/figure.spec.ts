@@ -5,7 +5,7 @@ import { recorded } from '../../mock-api/answer'
 import { incidentFigure, momentsOf, placeRows, type ShownIncident } from './figure'
 
 const theme = chartThemes.light
-const answer = recorded('/v1/alerts/{alert_id}/incident', 'alert-1') as ShownIncident
+const answer = recorded('/v1/alerts/{alert_id}/incident', 'alert-1') as Required<ShownIncident>
 const seconds = (time: string | null) => Date.parse(time ?? '') / 1000
 
 interface Trace {

@@ -154,6 +154,7 @@ export function formatQuantity(value: number, unit: string): string {
     case 'ratio_per_h':
       return `${formatRatio(value)}/h`
     case 'seconds':
+      if (value !== 0 && Math.abs(value) < 1) return formatMicroseconds(value * 1e6)
       return Math.abs(value) < 60
         ? `${threeDigits(value)} s`
         : `${value < 0 ? '−' : ''}${formatDuration(Math.abs(value))}`

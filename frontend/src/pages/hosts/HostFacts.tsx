@@ -1,4 +1,5 @@
 import type { HostDetail } from '../../api/_generated/schema'
+import { formatQuantity } from '../../lib/units/units'
 import { Timestamp } from '../../ui/text/Timestamp'
 import classes from './HostFacts.module.css'
 
@@ -14,7 +15,7 @@ function factsOf(host: HostDetail): [string, string][] {
     ['Cgroups', known(host.cgroup_version)],
     ['Agent', known(host.summary.agent_version)],
     ['Origin', host.summary.origin],
-    ['Clock skew', host.clock_skew_seconds === null ? 'unknown' : `${host.clock_skew_seconds.toFixed(1)} s`],
+    ['Clock skew', host.clock_skew_seconds === null ? 'unknown' : formatQuantity(host.clock_skew_seconds, 'seconds')],
     ['Boot', known(host.boot_id)],
     [
       'Labels',

@@ -238,11 +238,7 @@ impl PageFollower {
             .filter(|mapping| mapping.accessible)
             .map(|mapping| mapping.page_mapping.start..mapping.page_mapping.end)
             .collect();
-        let page_bytes = self.pagemap.page_bytes();
-        let span_pages = ranges
-            .iter()
-            .map(|range| (range.end - range.start) / page_bytes)
-            .sum();
+        let span_pages = pages_of(&ranges, self.pagemap.page_bytes());
         let secret = mix(self.secret ^ u64::from(process.pid) ^ process.start_time_ticks.rotate_left(32));
         let offered = wanted as u64 * OFFERED_PER_PAGE;
         let draw = PageDraw::about(
@@ -283,6 +279,14 @@ impl PageFollower {
             pages,
         }))
     }
+}
+
+/// Pages of all ranges together.
+fn pages_of(ranges: &[std::ops::Range<u64>], page_bytes: u64) -> u64 {
+    ranges
+        .iter()
+        .map(|range| (range.end - range.start) / page_bytes)
+        .sum()
 }
 
 /// Looks at the followed pages of one process; those that are gone are followed no more.

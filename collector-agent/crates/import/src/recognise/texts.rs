@@ -1,18 +1,18 @@
 //! What texts of other tools, and copies of the kernel's, begin with.
 
-pub(crate) const IMPORT_COLLECTL: &str =
+pub(super) const IMPORT_COLLECTL: &str =
     "`tierscope import collectl FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
-pub(crate) const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
-pub(crate) const KERNEL_LOG: &str = "it says what happened and counts nothing; collect `tierscope-agent fieldkit` or a sosreport of the host instead";
-pub(crate) const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
-pub(crate) const NO_MOVES: &str = "it counts no tier moves, and no command takes it; `tierscope assess` on the host says what the host itself tells";
-pub(crate) const NODES: &str =
+pub(super) const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
+pub(super) const KERNEL_LOG: &str = "it says what happened and counts nothing; collect `tierscope-agent fieldkit` or a sosreport of the host instead";
+pub(super) const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
+pub(super) const NO_MOVES: &str = "it counts no tier moves, and no command takes it; `tierscope assess` on the host says what the host itself tells";
+pub(super) const NODES: &str =
     "`tierscope assess` on the host, or over a copy of its /sys, reads the same nodes and devices";
-pub(crate) const PROCESSES: &str = "it is one moment of some processes, and no command takes it; `tierscope assess` on the host judges the memory of all that it may read";
-pub(crate) const TREE: &str = "`tierscope assess DIR` takes it where DIR holds it by its own path (DIR/proc/vmstat), best with DIR/sys/devices/system beside it";
+pub(super) const PROCESSES: &str = "it is one moment of some processes, and no command takes it; `tierscope assess` on the host judges the memory of all that it may read";
+pub(super) const TREE: &str = "`tierscope assess DIR` takes it where DIR holds it by its own path (DIR/proc/vmstat), best with DIR/sys/devices/system beside it";
 
 /// Texts: what they begin with, what else stands early in them, what that is, and what to do. The first that fits tells.
-pub(crate) const TEXTS: [(&str, &str, &str, &str); 36] = [
+pub(super) const TEXTS: [(&str, &str, &str, &str); 36] = [
     (
         "Linux ",
         " CPU)",
