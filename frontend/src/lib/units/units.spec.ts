@@ -35,6 +35,7 @@ describe('quantities with units', () => {
   it('uses decimal units for flows', () => {
     expect(formatQuantity(3.4e6, 'bytes_per_s')).toBe('3.4 MB/s')
     expect(formatQuantity(-2.5 * 1024 ** 3, 'bytes_per_day')).toBe('-2.5 GiB/day')
+    expect(formatQuantity(3.1e-5, 'bytes')).toBe('0 B')
     expect(formatQuantity(41.3, 'days')).toBe('41.3 days')
     expect(formatQuantity(-0.00287, 'seconds')).toBe('-2.87 ms')
     expect(formatQuantity(412, 'pages_per_s')).toBe('412 pages/s')

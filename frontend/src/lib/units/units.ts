@@ -111,9 +111,10 @@ export function rateUnit(unit: string): string {
   return `${unit}_per_s`
 }
 
-/** Bytes in binary units, such as `14.2 TiB`. */
+/** Bytes in binary units, such as `14.2 TiB`. Less than half a byte is what sums of large numbers leave. */
 export function formatBytes(bytes: number): string {
   const { divisor, unit } = scaleOf(bytes, 1024, binaryUnits)
+  if (Math.abs(bytes) < 0.5) return '0 B'
   return `${threeDigits(bytes / divisor)} ${unit}`
 }
 
