@@ -11,6 +11,7 @@ import {
   writeBox,
   writeHosts,
 } from './urlState'
+import { readTags, writeTags } from './tagsUrl'
 
 describe('the URL', () => {
   it('gives back every part of a view', () => {
@@ -83,4 +84,13 @@ it('names chosen hosts, at most as many as an address holds', () => {
 it('takes a moment of the grid and drops what is none', () => {
   expect(readFleetSearch({ at: '-2h', colour: 'drift' })).toMatchObject({ at: '-2h', colour: 'drift' })
   expect(readFleetSearch({ at: 'yesterday' }).at).toBeUndefined()
+})
+
+describe('tags', () => {
+  it('keep commas and per cent signs of their values', () => {
+    const tags = ['rack=a,b', 'share=5%2C', 'kernel=6.12']
+    expect(readTags(writeTags(tags))).toEqual(tags)
+    expect(readTags('rack=rack1,nonsense,kernel=6.12')).toEqual(['rack=rack1', 'kernel=6.12'])
+    expect(writeTags([])).toBeUndefined()
+  })
 })

@@ -31,7 +31,7 @@ export function Headline({ kicker, sentence, aside }: HeadlineProps) {
   )
 }
 
-/** One line, two on a narrow screen; what does not fit is behind a word, so that the page below stays where it is. */
+/** One line, three on a narrow screen; what does not fit is behind a word, so that the page below stays where it is. */
 function Sentence({ text }: { text: string }) {
   const [opened, setOpened] = useState(false)
   const [more, setMore] = useState(false)
