@@ -3,7 +3,7 @@
 use tierscope_rootfs::{Missing, Outcome, Reader, text};
 
 use crate::memory_blocks;
-use crate::ratings::memory_side_caches;
+use crate::ratings::side_cache_bytes;
 
 const NODES: &str = "/sys/devices/system/node";
 
@@ -33,7 +33,7 @@ pub struct Node {
     pub cpus_unknown: bool,
     /// Memory that the kernel manages, in bytes.
     pub memory_bytes: Option<i64>,
-    /// Bytes of the caches of faster memory before it (memory-side caches), where firmware tells of any.
+    /// Bytes of the largest cache of faster memory before it (memory-side cache); 0 where firmware tells of none.
     pub side_cache_bytes: i64,
     /// Relative distances to the online nodes, in order of their numbers; firmware's word, often invented.
     pub distances: Vec<u32>,
@@ -114,19 +114,13 @@ pub fn describe(reader: &mut Reader, node: u32) -> Node {
                 .collect()
         },
     );
-    let mut side_cache_bytes = 0_i64;
-    memory_side_caches(reader, node, |name, value| {
-        if name.starts_with("size[") {
-            side_cache_bytes = side_cache_bytes.saturating_add(value);
-        }
-    });
     Node {
         id: node,
         has_offline_cpus: !cpus_unknown && online.as_deref() == Some("") && !linked.is_empty(),
         cpus_unknown,
         cpulist: online.unwrap_or_else(|| text_of_list(&linked)),
         memory_bytes,
-        side_cache_bytes,
+        side_cache_bytes: side_cache_bytes(reader, node),
         distances: distances.unwrap_or_default(),
         ratings: ratings(reader, node),
     }

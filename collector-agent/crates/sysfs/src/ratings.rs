@@ -44,6 +44,17 @@ pub fn memory_side_caches(reader: &mut Reader, node: u32, mut emit: impl FnMut(&
     }
 }
 
+/// Bytes of the largest memory-side cache before a node's memory; 0 where firmware tells of none.
+pub fn side_cache_bytes(reader: &mut Reader, node: u32) -> i64 {
+    let mut largest_bytes = 0;
+    memory_side_caches(reader, node, |name, value| {
+        if name.starts_with("size[") {
+            largest_bytes = value.max(largest_bytes);
+        }
+    });
+    largest_bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -400,17 +400,9 @@ fn without_nodes(inventory: &Inventory, usable: Vec<(String, Vec<u32>)>) -> Vec<
 
 /// Caches in front of the memory of nodes, the largest of each.
 fn memory_side_caches(reader: &mut Reader, inventory: &Inventory) -> Vec<(u32, i64)> {
-    let mut found = Vec::new();
-    for node in &inventory.nodes {
-        let mut largest_bytes = 0;
-        ratings::memory_side_caches(reader, node.id, |name, value| {
-            if name.starts_with("size") {
-                largest_bytes = value.max(largest_bytes);
-            }
-        });
-        if largest_bytes > 0 {
-            found.push((node.id, largest_bytes));
-        }
-    }
-    found
+    let nodes = inventory.nodes.iter();
+    nodes
+        .map(|node| (node.id, ratings::side_cache_bytes(reader, node.id)))
+        .filter(|(_, bytes)| *bytes > 0)
+        .collect()
 }
