@@ -53,10 +53,13 @@ impl Found {
     /// Hosts with their readings in order of time.
     pub(super) fn into_hosts(self) -> (Vec<Host>, Vec<String>) {
         let mut hosts: Vec<Host> = self.hosts.into_values().collect();
-        let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+        let mut named: BTreeMap<String, usize> = BTreeMap::new();
+        for host in &hosts {
+            *named.entry(host.name.clone()).or_default() += 1;
+        }
         for host in &mut hosts {
             // Reports that name no host may all be called `sysinfo` or `data`.
-            if names.iter().filter(|name| **name == host.name).count() > 1 {
+            if named.get(&host.name).is_some_and(|times| *times > 1) {
                 host.name.clone_from(&host.source);
             }
             host.readings.sort_by_key(|reading| reading.taken_at_ns);
