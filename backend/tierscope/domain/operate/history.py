@@ -92,6 +92,11 @@ HISTORY: Mapping[HistoryKind, tuple[HistoryColumn, ...]] = {
 }
 
 
+def first_host_of(host_id: int) -> int:
+    """The first number of those hosts that share a file with this one."""
+    return host_id // HOSTS_PER_FILE * HOSTS_PER_FILE
+
+
 def file_key(kind: HistoryKind, day: datetime, first_host: int) -> str:
     """Where the file of a day lies: always the same, so that a directory never has two of one day and hosts."""
     return f"{kind}/day={day:%Y-%m-%d}/hosts-{first_host}.parquet"

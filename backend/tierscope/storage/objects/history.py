@@ -1,16 +1,17 @@
 """Published days as the database knows them: each file that there is, and whether its day was rebuilt since."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import text
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.operate.history import HISTORY, HOSTS_PER_FILE, HistoryKind
+from tierscope.domain.operate.history import HISTORY, HistoryKind, first_host_of
 
 _LOCK_KEY = 0x7469_6572_6869_7374  # "tierhist"
+_FIXED = frozenset({"kind", "ts", "first_host", "changes"})
 _KEY = "kind = :kind AND ts = :day AND first_host = :first_host"
 
 
@@ -50,7 +51,7 @@ def note_changes(transaction: WriteTransaction, host_id: int, days: Sequence[dat
         " WHERE EXISTS (SELECT FROM history_files) ON CONFLICT (kind, ts, first_host)"
         " DO UPDATE SET changes = history_files.changes + 1"
     )
-    values = {"kinds": list(HISTORY), "days": list(days), "first_host": host_id // HOSTS_PER_FILE * HOSTS_PER_FILE}
+    values = {"kinds": list(HISTORY), "days": list(days), "first_host": first_host_of(host_id)}
     transaction.execute(statement, values)
 
 
@@ -89,28 +90,13 @@ def list_files(session: ReadSession, where: Literal["TRUE", "changes > built_cha
 
 def store_file(transaction: WriteTransaction, file: HistoryFile) -> None:
     """Store what a file is; changes that were noted meanwhile stay noted."""
-    columns = (
-        *("kind", "ts", "first_host", "n_rows", "size_bytes", "digest"),
-        *("hosts", "services", "built_at", "changes", "built_changes"),
-    )
-    kept = ", ".join(f"{name} = excluded.{name}" for name in columns[3:] if name != "changes")
+    values = asdict(file) | {"hosts": list(file.hosts), "services": list(file.services)}
+    values["ts"] = values.pop("day")
+    kept = ", ".join(f"{name} = excluded.{name}" for name in values if name not in _FIXED)
     statement = text(
-        f"INSERT INTO history_files ({', '.join(columns)}) VALUES ({', '.join(f':{name}' for name in columns)})"  # noqa: S608
+        f"INSERT INTO history_files ({', '.join(values)}) VALUES ({', '.join(f':{name}' for name in values)})"  # noqa: S608
         f" ON CONFLICT (kind, ts, first_host) DO UPDATE SET {kept}"
     )
-    values: dict[str, Any] = {
-        "kind": file.kind,
-        "ts": file.day,
-        "first_host": file.first_host,
-        "n_rows": file.n_rows,
-        "size_bytes": file.size_bytes,
-        "digest": file.digest,
-        "hosts": list(file.hosts),
-        "services": list(file.services),
-        "built_at": file.built_at,
-        "changes": file.changes,
-        "built_changes": file.built_changes,
-    }
     transaction.execute(statement, values)
 
 

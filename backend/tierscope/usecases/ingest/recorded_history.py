@@ -105,7 +105,8 @@ def _read_sa(path: Path, version: str) -> Recorded:
 
 def _read_json(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
     try:
-        hosts = [host for document in _documents(path.read_text()) for host in document["sysstat"]["hosts"]]
+        documents = _documents(path.read_text(encoding="utf-8"))
+        hosts = [host for document in documents for host in document["sysstat"]["hosts"]]
         return [sysstat.read_json(host, zone) for host in hosts]
     except ValueError as error:
         if "zone" in str(error):
@@ -117,10 +118,13 @@ def _read_json(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
 
 def _documents(text: str) -> Iterator[Any]:
     """JSON documents one after the other, as `cat sa*.json` puts them."""
-    at, end = 0, len(text.rstrip())
-    while at < end or at == 0:
-        document, at = json.JSONDecoder().raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+    decoder, rest = json.JSONDecoder(), text.strip()
+    while True:
+        document, end = decoder.raw_decode(rest)
         yield document
+        rest = rest[end:].lstrip()
+        if not rest:
+            return
 
 
 def _refuse(path: Path, error: Exception) -> NoReturn:

@@ -21,10 +21,10 @@ from tierscope.domain.base.buckets import day_of
 from tierscope.domain.operate.history import (
     FORMAT,
     HISTORY,
-    HOSTS_PER_FILE,
     HistoryKind,
     described,
     file_key,
+    first_host_of,
     manifest_key,
 )
 from tierscope.storage.base.subjects import SubjectHost
@@ -108,7 +108,7 @@ class PublishHistory:
         last = day_of(self._clock() - SETTLED) - _DAY
         since: dict[int, datetime] = {}
         for host, enrolled_at in hosts:
-            first_host = host.id // HOSTS_PER_FILE * HOSTS_PER_FILE
+            first_host = first_host_of(host.id)
             since[first_host] = min(since.get(first_host, enrolled_at), enrolled_at)
         for kind in HISTORY:
             with self._database.read() as session:
@@ -184,7 +184,7 @@ class PublishHistory:
         now = self._clock()
         ranges: dict[int, list[SubjectHost]] = {}
         for host in hosts:
-            ranges.setdefault(host.id // HOSTS_PER_FILE * HOSTS_PER_FILE, []).append(host)
+            ranges.setdefault(first_host_of(host.id), []).append(host)
         last = day_of(now - SETTLED) - _DAY
         due = [
             file
