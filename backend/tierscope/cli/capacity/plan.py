@@ -110,14 +110,14 @@ def _swap(swap: models.PlanSwap) -> list[str]:
     if swap["cost_per_year"] is None:
         lines.append("  nothing")
     else:
-        life = swap["drive_life_years"]
+        years = swap["drive_life_years"]
+        life = str(years["reason"]) if years["value"] is None else f"{figure_text(years, '{:,.1f}'.format)} years"
         lines += [
             f"  memory           {figure_text(swap['swap_bytes'], _gib)} GiB",
             f"  DRAM for it      {figure_text(swap['pool_bytes'], _gib)} GiB",
             f"  cost a year      {_money(swap['cost_per_year'])}",
             f"  saving a year    {_money(swap['saving_per_year'])}",
-            f"  drives last      {life['reason'] if life['value'] is None else figure_text(life, '{:,.1f}'.format)}"
-            + ("" if life["value"] is None else " years"),
+            f"  drives last      {life}",
             f"  added waits      {figure_text(swap['wait_ratio'], lambda wait: f'{wait * 1e3:,.2f}')} ms a second",
         ]
     for one in swap["services"]:

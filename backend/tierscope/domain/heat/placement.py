@@ -4,11 +4,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tierscope.domain.heat.classes import ClassBytes
 from tierscope.domain.heat.panel import Margins
+from tierscope.domain.heat.rows import HeatSeries
 
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 FAST_TIERS = frozenset({"dram", "hbm"})
+_HOT_WINDOW = 1
+"""Place of "active within two intervals" among the stored windows."""
+
+
+def hot_by_group(series: HeatSeries) -> tuple[Floats, Bools] | None:
+    """Hot bytes at least, summed over the intervals of each time [n, g], and which groups lie in DRAM [g].
+
+    None where the tier of a group is not known.
+    """
+    tiers = np.array(series.tiers)
+    if (tiers == "").any():
+        return None
+    return series.folded.lo[..., _HOT_WINDOW].astype(np.float64), np.isin(tiers, list(FAST_TIERS))
 
 
 @dataclass(frozen=True, slots=True)

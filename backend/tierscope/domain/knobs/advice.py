@@ -72,10 +72,8 @@ def advise(facts: Facts) -> Given:
     if not facts.host.has_slow_tier:
         kept, withheld = _weigh([answer for answer in answers if isinstance(answer, Advice)], facts)
         return Given(kept, withheld=withheld, notices=notices)
-    unsettled = [_unsettled(answer, facts) for answer in answers if isinstance(answer, Advice)]
-    answers = [answer for answer in answers if isinstance(answer, Unknown)]
-    answers += [one for one in unsettled if isinstance(one, Unknown)]
-    fired = [one for one in unsettled if isinstance(one, Advice)]
+    answers = [_unsettled(answer, facts) if isinstance(answer, Advice) else answer for answer in answers]
+    fired = [answer for answer in answers if isinstance(answer, Advice)]
     if not any(advice.rule in {"F2", "F11"} for advice in fired):
         fired += [advice for advice in (rules_rest.capacity(facts),) if advice is not None]
     nothing = rules_rest.nothing_to_do(facts)

@@ -80,11 +80,9 @@ def row_of_free_memory(session: ReadSession, hosts: Sequence[SubjectHost], grid:
 
 def row_of_service_metrics(found: ServiceMetrics, grid: Grid) -> IncidentRow:
     """A service's throughput over its hosts."""
-    line = next((series for series in found.series if series.key == "throughput"), None)
-    if line is None:
-        reason = found.reason or "The hosts of this service send load or latency, and no throughput."
-        return IncidentRow("throughput", LABELS["throughput"], "not_collected", reason, ())
-    return IncidentRow("throughput", LABELS["throughput"], "ok", None, (on_grid(line, found.axis.times, grid),))
+    lines = [on_grid(line, found.axis.times, grid) for line in found.series if line.key == "throughput"]
+    reason = found.reason or "The hosts of this service send load or latency, and no throughput."
+    return measured_row("throughput", lines[:1], reason)
 
 
 def row_of_host_throughput(session: ReadSession, host: SubjectHost, grid: Grid, *, now: datetime) -> IncidentRow:
@@ -92,10 +90,16 @@ def row_of_host_throughput(session: ReadSession, host: SubjectHost, grid: Grid, 
     beside = BesideReads.read(session, [host], None, grid.window, now=now)
     values = beside.throughput.get(host.id)
     if values is None or not np.isfinite(values).any():
-        return IncidentRow("throughput", LABELS["throughput"], "not_collected", _NO_HOST_THROUGHPUT, ())
+        return measured_row("throughput", (), _NO_HOST_THROUGHPUT)
     line = Series("throughput", "Throughput", "count_per_s", gaps_to_none(values))
-    own = on_grid(line, tuple(map(float, beside.grid.ends_s)), grid)
-    return IncidentRow("throughput", LABELS["throughput"], "ok", None, (own,))
+    return measured_row("throughput", [on_grid(line, tuple(map(float, beside.grid.ends_s)), grid)], _NO_HOST_THROUGHPUT)
+
+
+def measured_row(key: RowKey, series: Sequence[Series], why_absent: str) -> IncidentRow:
+    """A row of what somebody measures, or why nobody does."""
+    if not series:
+        return IncidentRow(key, LABELS[key], "not_collected", why_absent, ())
+    return IncidentRow(key, LABELS[key], "ok", None, tuple(series))
 
 
 def rows_of_fleet() -> list[IncidentRow]:

@@ -14,6 +14,7 @@ from tierscope.domain.counters.monotonic import parse_key
 from tierscope.domain.counters.names import KnownCounter, describe_counter
 from tierscope.domain.counters.series import Lines, binned_lines
 from tierscope.domain.sensitivity.kind_residency import Name
+from tierscope.storage.base import subjects
 from tierscope.storage.base.layouts import layouts_of_hosts, read_layouts
 from tierscope.storage.base.subjects import SubjectHost, SubjectService
 from tierscope.storage.counters.rows import layouts_in_each
@@ -76,6 +77,17 @@ def read_service_lines(
         )
         found.append(_by_name(host, counters, lines))
     return found
+
+
+def read_lines_by_service(
+    session: ReadSession, host: SubjectHost, wanted: Wanted, window: Window, *, now: datetime, max_points: int
+) -> list[tuple[str, HostLines]]:
+    """The same of each service on a host that has any, with the service's scope."""
+    return [
+        (scope, part)
+        for scope in subjects.service_scopes(session, host.id).values()
+        for part in read_service_lines(session, [host], [scope], wanted, window, now=now, max_points=max_points)
+    ]
 
 
 def _counters(layouts: Mapping[int, Sequence[str]], scopes: Sequence[str], wanted: Wanted) -> list[KnownCounter]:

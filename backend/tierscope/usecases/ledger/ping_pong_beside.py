@@ -11,20 +11,23 @@ from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid
 from tierscope.domain.base.figures import Window
 from tierscope.domain.counters.service_metrics import RATE, SOURCE, TOTAL
-from tierscope.domain.heat.placement import FAST_TIERS
+from tierscope.domain.heat.placement import hot_by_group
 from tierscope.domain.heat.rows import HeatSeries
 from tierscope.domain.ledger import Ledger
 from tierscope.domain.ledger.states import Beside, no_more
-from tierscope.storage.base.subjects import SubjectHost, SubjectService, service_scopes
-from tierscope.usecases.counters.service_lines import HostLines, line_grid, read_service_lines
-from tierscope.usecases.counters.service_lines import service_scopes as scopes_of_service
+from tierscope.storage.base.subjects import SubjectHost, SubjectService
+from tierscope.usecases.counters.service_lines import (
+    HostLines,
+    line_grid,
+    read_lines_by_service,
+    read_service_lines,
+    service_scopes,
+)
 from tierscope.usecases.heat.reads import choose_method
 from tierscope.usecases.heat.sources import read_heat
 
 Floats = npt.NDArray[np.float64]
 MAX_POINTS = 2000
-_HOT_WINDOW = 1
-"""Place of "active within two intervals" among the stored windows."""
 _INTERVALS_OLD = 1.5
 _MILLI = 1e-3
 
@@ -52,7 +55,7 @@ class BesideReads:
         if service is None:
             lines = [part for host in hosts for part in _only_service(session, host, window, now=now)]
             return cls(grid, _rates(lines), {})
-        scopes = scopes_of_service(session, service)
+        scopes = service_scopes(session, service)
         lines = read_service_lines(session, hosts, scopes, _is_throughput, window, now=now, max_points=MAX_POINTS)
         found = read_heat(session, service.id, [host.id for host in hosts], window, now=now)
         method = choose_method(found, None)
@@ -70,12 +73,8 @@ class BesideReads:
 
 def _only_service(session: ReadSession, host: SubjectHost, window: Window, *, now: datetime) -> list[HostLines]:
     """Throughput of the one service on a host that tells it; of several the units differ, and none is taken."""
-    found = [
-        part
-        for scope in service_scopes(session, host.id).values()
-        for part in read_service_lines(session, [host], [scope], _is_throughput, window, now=now, max_points=MAX_POINTS)
-    ]
-    return found if len(found) == 1 else []
+    found = read_lines_by_service(session, host, _is_throughput, window, now=now, max_points=MAX_POINTS)
+    return [part for _, part in found] if len(found) == 1 else []
 
 
 def _is_throughput(source: str, name: str) -> bool:
@@ -93,14 +92,13 @@ def _rates(lines: Sequence[HostLines]) -> dict[int, Floats]:
 
 def _hot_top_ratio(series: HeatSeries, times_s: Floats) -> Floats:
     """Share of hot bytes that lie in DRAM at each time: of the newest interval before it, where tiers are known."""
-    tiers = np.array(series.tiers)
-    single = series.n_intervals == 1
-    if (tiers == "").any() or not single.any():
+    single, placed = series.n_intervals == 1, hot_by_group(series)
+    if placed is None or not single.any():
         return np.full(len(times_s), np.nan)
-    hot = series.folded.lo[single][..., _HOT_WINDOW].astype(np.float64)
+    hot, fast = placed[0][single], placed[1]
     whole = hot.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(whole > 0, hot[:, np.isin(tiers, list(FAST_TIERS))].sum(axis=1) / whole, np.nan)
+        shares = np.where(whole > 0, hot[:, fast].sum(axis=1) / whole, np.nan)
     ends_s = series.ends_us[single] / 1e6
     at = np.searchsorted(ends_s, times_s + 1e-6) - 1
     age = times_s - ends_s[np.maximum(at, 0)]
