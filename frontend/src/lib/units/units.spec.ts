@@ -19,7 +19,9 @@ describe('three digits', () => {
     [99.96, '100'],
     [1234567, '1,234,567'],
     [0.0123, '0.0123'],
-    [0.0000123, '1.2e-5'],
+    [0.0000123, '0.000012'],
+    [1.2e-9, '< 0.000001'],
+    [-1.2e-9, '> −0.000001'],
     [-12.34, '-12.3'],
   ])('%d is %s', (value, text) => expect(threeDigits(value)).toBe(text))
 })
@@ -44,6 +46,14 @@ describe('quantities with units', () => {
     expect(formatQuantity(0.002, 'per_min')).toBe('0.002/min')
     expect(splitQuantity(0.002, 'per_min')).toEqual({ number: '0.002', unit: '/min' })
     expect(formatQuantity(-0.011, 'ratio_per_h')).toBe('-1.1 %/h')
+  })
+
+  it('reads slow rates per hour', () => {
+    expect(formatQuantity(2 / 3600, 'events_per_s')).toBe('2 events/h')
+    expect(formatQuantity(-0.001, 'count_per_s')).toBe('-3.6/h')
+    expect(formatQuantity(0, 'pages_per_s')).toBe('0 pages/s')
+    expect(splitQuantity(0.0001, 'pages_per_s_per_gib')).toEqual({ number: '0.36', unit: 'pages/h per GiB' })
+    expect(scaleFor('events_per_s', 0.005)).toEqual({ divisor: 1 / 3600, unit: 'events/h' })
   })
 
   it('tells a tiny share from zero and an almost whole one from all', () => {

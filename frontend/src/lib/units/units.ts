@@ -30,11 +30,14 @@ function smallDecimals(magnitude: number): number {
   return 2 - Math.floor(Math.log10(magnitude))
 }
 
-/** Three significant digits without an exponent: 1.23, 12.3, 123, 1,230; zero is `0`. */
+const twoDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
+
+/** Three significant digits without an exponent: 1.23, 12.3, 123, 1,230; two of 0.00056; zero is `0`. */
 export function threeDigits(value: number): string {
   if (value === 0) return '0'
   const magnitude = Math.abs(value)
-  if (magnitude < 0.001) return value.toExponential(1)
+  if (magnitude < 1e-6) return value > 0 ? '< 0.000001' : '> −0.000001'
+  if (magnitude < 0.001) return twoDigits.format(value)
   const decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : smallDecimals(magnitude)
   return withDecimals(value, decimals)
 }
@@ -64,7 +67,9 @@ export function scaleFor(unit: string, maximum: number): Scale {
     case 'seconds':
       return lastingScales.find(({ divisor }) => Math.abs(maximum) >= 2 * divisor) ?? { divisor: 1, unit: 's' }
     default:
-      return { divisor: 1, unit: unitLabel(unit) }
+      return isSlow(maximum, unit)
+        ? { divisor: 1 / SECONDS_PER_HOUR, unit: hourlyLabel(unit) }
+        : { divisor: 1, unit: unitLabel(unit) }
   }
 }
 
@@ -103,6 +108,17 @@ const unitLabels: Record<string, string> = {
 /** A unit id as a label: `pages_per_s` is `pages/s`. Unknown ids are shown readably, never dropped. */
 export function unitLabel(unit: string): string {
   return unitLabels[unit] ?? unit.replaceAll('_per_', '/').replaceAll('_', ' ')
+}
+
+const SECONDS_PER_HOUR = 3600
+
+/** Whether a rate per second is so slow that it is read per hour: two events in an hour are no 0.00056 events/s. */
+function isSlow(value: number, unit: string): boolean {
+  return /_per_s(?:_|$)/.test(unit) && value !== 0 && Math.abs(value) < 0.01
+}
+
+function hourlyLabel(unit: string): string {
+  return unitLabel(unit).replace('/s', '/h')
 }
 
 /** The unit of a rate over a quantity: `pages` gives `pages_per_s`. */
@@ -175,11 +191,17 @@ export function formatQuantity(value: number, unit: string): string {
       return `${threeDigits(value / divisor)} ${label}`
     }
     default: {
-      const label = unitLabel(unit)
-      if (label === '') return threeDigits(value)
-      return label.startsWith('/') ? `${threeDigits(value)}${label}` : `${threeDigits(value)} ${label}`
+      const { number, unit: label } = plainQuantity(value, unit)
+      return label === '' || label.startsWith('/') ? `${number}${label}` : `${number} ${label}`
     }
   }
+}
+
+/** A value and the label of a unit that has no scales but per second and per hour. */
+function plainQuantity(value: number, unit: string): { number: string; unit: string } {
+  return isSlow(value, unit)
+    ? { number: threeDigits(value * SECONDS_PER_HOUR), unit: hourlyLabel(unit) }
+    : { number: threeDigits(value), unit: unitLabel(unit) }
 }
 
 /** A value and its unit apart, so that a headline can set them in two sizes. */
@@ -187,7 +209,7 @@ export function splitQuantity(value: number, unit: string): { number: string; un
   const text = formatQuantity(value, unit)
   const cut = unit === 'cores' ? text.indexOf(' ') : text.lastIndexOf(' ')
   if ((unit.includes('_per_') || unit.startsWith('per_')) && !/^(bytes|ratio)/.test(unit))
-    return { number: threeDigits(value), unit: unitLabel(unit) }
+    return plainQuantity(value, unit)
   return cut < 0 ? { number: text, unit: '' } : { number: text.slice(0, cut), unit: text.slice(cut + 1) }
 }
 
