@@ -43,6 +43,7 @@ class Populated:
 
     token: str
     ids: dict[str, list[str]] = field(default_factory=dict)
+    hosts: list[Enrolled] = field(default_factory=list)
 
     def note(self, name: str, value: object) -> str:
         """Remember an id."""
@@ -57,6 +58,7 @@ def populate(database: Database, *, n_hosts: int = 2) -> Populated:
     for number in range(n_hosts):
         host = enrol(database, name=f"node-{number}")
         made.note("host_id", host.id)
+        made.hosts.append(host)
         _send(database, host)
     drain(database)
     RefreshAdvice(database, utc_now, Settings(_env_file=None)).run()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from factories import batches, swapping
 from factories.derived import drain
 from factories.installations import enrol, store
 from factories.ratio_services import now, send_history, this_hour
-from factories.tenants import SERVICES, rows
-from factories.tenants import send as send_tenants
 from factories.watched import Cells, Watched
 from fixtures.histories import Histories
 from tierscope.core.database import Database
@@ -24,9 +21,6 @@ from tierscope.usecases.alerts.reads import AlertFilter, AlertReads
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
-from tierscope.usecases.fairness.reads import FairnessReads
-from tierscope.usecases.fleet.hosts import HostReads
-from tierscope.usecases.ledger.ping_pong_reads import PingPongReads
 from tierscope.usecases.ratio.answers import Ratio
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.wire._generated import batch_pb2
@@ -122,49 +116,3 @@ def test_an_alert_says_what_it_may_be_wrong_of(database: Database, finding: str,
 
     assert len(notes) == 1
     assert cause in notes[0]
-
-
-@pytest.mark.parametrize(("finding", "cause"), DOUBTS)
-def test_neither_shares_nor_moves_of_a_host_are_good(database: Database, finding: str, cause: str) -> None:
-    context = ReadContext(
-        database, lambda: datetime.fromtimestamp(batches.now_ns() / 1e9, tz=UTC), Settings(_env_file=None)
-    )
-
-    def answers_of(host: str) -> tuple[object, object]:
-        shares = FairnessReads(context).host(host, by="service", basis=None, from_="-90m", to=None, max_points=100)
-        return shares, PingPongReads(context).host(host, from_="-90m", to=None, max_points=100)
-
-    assert good_in(answers_of(send_tenants(database, rows(SERVICES, {}))))
-
-    def doubt(batch: batch_pb2.Batch) -> None:
-        add_finding(batch, finding, cause)
-
-    after = answers_of(send_tenants(database, rows(SERVICES, {}), add=doubt))
-
-    assert good_in(after) == []
-    assert any(cause in warning for figure in figures_in(after) for warning in figure.warnings)
-
-
-@pytest.mark.parametrize(("finding", "cause"), DOUBTS)
-def test_no_line_of_a_host_is_good(database: Database, finding: str, cause: str) -> None:
-    context = ReadContext(
-        database, lambda: datetime.fromtimestamp(batches.now_ns() / 1e9, tz=UTC), Settings(_env_file=None)
-    )
-
-    def answers_of(host: str) -> tuple[object, ...]:
-        hosts = HostReads(context)
-        return hosts.detail(host).summary, *(
-            line
-            for line in hosts.list(limit=10, cursor=None, state=None, service=None, origin=None, labels=()).items
-            if line.id == host
-        )
-
-    assert good_in(answers_of(send_tenants(database, rows(SERVICES, {}))))
-
-    def doubt(batch: batch_pb2.Batch) -> None:
-        add_finding(batch, finding, cause)
-
-    after = answers_of(send_tenants(database, rows(SERVICES, {}), add=doubt))
-
-    assert good_in(after) == []
-    assert any(cause in warning for figure in figures_in(after) for warning in figure.warnings)

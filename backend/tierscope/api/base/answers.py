@@ -10,6 +10,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import any_schema, definitions_schema
 
+from tierscope.domain.base.doubts import Doubts
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 OK = 200
@@ -54,9 +56,22 @@ class Answer(Response, Generic[T_co]):
         return any_schema(metadata={"pydantic_js_functions": [describe]})
 
 
-def answer(request: Request, model: type[T], value: T, *, status_code: int = OK) -> Answer[T]:
-    """Serialise `value` as `model` says and answer 304 if the client has it already."""
-    return answer_bytes(request, serialise(model, value), "application/json", status_code=status_code)
+def answer(
+    request: Request, model: type[T], value: T, *, status_code: int = OK, knows_its_files: bool = False
+) -> Answer[T]:
+    """Serialise `value` as `model` says and answer 304 if the client has it already.
+
+    `knows_its_files`: its figures are graded already by which files of hosts they stand on.
+    """
+    told = value if knows_its_files else as_sure_as_files(request, value)
+    return answer_bytes(request, serialise(model, told), "application/json", status_code=status_code)
+
+
+def as_sure_as_files(request: Request, value: T) -> T:
+    """`value` with no figure good that may stand on a file of a host that had a problem."""
+    asked = (*request.path_params.values(), *request.query_params.values())
+    known: Doubts = request.app.state.use_cases.host_doubts.read()
+    return known.lower(value, map(str, asked))
 
 
 def serialise(model: type[T], value: T) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from fastapi import Request
 
-from tierscope.api.base.answers import Answer, T, answer_bytes, serialise
+from tierscope.api.base.answers import Answer, T, answer, answer_bytes, as_sure_as_files, serialise
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.clock import utc_now
 from tierscope.usecases.base.windows import parse_window
@@ -35,8 +35,12 @@ def answer_reused(
     """
     seconds = max(reuse_seconds(from_, to), at_least_seconds)
     if seconds < SHORTEST_SECONDS:
-        return answer_bytes(request, serialise(model, make()), "application/json")
-    return answer_bytes(request, body_reused(request, seconds, lambda: serialise(model, make())), "application/json")
+        return answer(request, model, make())
+
+    def body() -> bytes:
+        return serialise(model, as_sure_as_files(request, make()))
+
+    return answer_bytes(request, body_reused(request, seconds, body), "application/json")
 
 
 def body_reused(request: Request, seconds: float, make: Callable[[], bytes]) -> bytes:

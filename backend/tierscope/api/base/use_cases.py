@@ -29,6 +29,7 @@ from tierscope.usecases.alerts.reads import AlertReads
 from tierscope.usecases.alerts.rules import Rules
 from tierscope.usecases.alerts.triage import TriageReads
 from tierscope.usecases.base.context import ReadContext
+from tierscope.usecases.base.doubts import HostDoubts
 from tierscope.usecases.capacity.plan import CapacityPlans
 from tierscope.usecases.capacity.reads import CapacityReads
 from tierscope.usecases.counters.reads import CounterReads
@@ -109,6 +110,7 @@ class _Reads:
     """Those that read in one context."""
 
     def __init__(self, context: ReadContext) -> None:
+        self.host_doubts = HostDoubts(context)
         self.hosts = HostReads(context)
         self.counters = CounterReads(context)
         self.ledger = LedgerReads(context)

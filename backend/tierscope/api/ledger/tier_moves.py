@@ -28,7 +28,7 @@ def read_host_ledger(
 ) -> Answer[Ledger]:
     """Totals, rates and series of every ledger column, what was left out and why, and the ping-pong estimate."""
     view = reads.host(host_id, from_=from_, to=to, max_points=max_points)
-    return answer(request, Ledger, view)
+    return answer(request, Ledger, view, knows_its_files=True)
 
 
 @router.get("/services/{service_id}/ledger", summary="Tier moves of a service")
@@ -43,4 +43,4 @@ def read_service_ledger(
 ) -> Answer[Ledger]:
     """The ledger of the service's own cgroups, summed over hosts; not_supported where the kernel has none."""
     view = reads.service(service_id, from_=from_, to=to, max_points=max_points)
-    return answer(request, Ledger, view)
+    return answer(request, Ledger, view, knows_its_files=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest, ConfigurationError
-from tierscope.domain.base.figures import Figure, Interval, Window, absent, doubt_figures
+from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.fairness.limits import JoinedTrace, TenantReplay, TenantSimulator, join_tenants, paired_error
 from tierscope.domain.fairness.vocabulary import Basis
 from tierscope.domain.knobs.machine import read_host
@@ -107,8 +107,7 @@ class LimitReads(ContextUseCase):
             policy = policy_of_host(read_host(None if inventory is None else inventory[1]))
             shares = judge(found, window, basis)
             shared = _read_shared(session, host, shares.tenants, window, now)
-        view = _answer(host, found, shares.basis, shared, policy, wanted, window)
-        return doubt_figures(view, found.machine.doubts)
+        return _answer(host, found, shares.basis, shared, policy, wanted, window)
 
 
 def _read_shared(

@@ -7,7 +7,7 @@ import numpy as np
 
 from tierscope.core.database import ReadSession
 from tierscope.core.errors import BadRequest
-from tierscope.domain.base.figures import Figure, Interval, Window, absent, doubt_figures
+from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.fairness.vocabulary import BASES, Basis
 from tierscope.storage.base.subjects import SubjectHost
 from tierscope.usecases.base.context import ContextUseCase
@@ -94,8 +94,8 @@ class FairnessReads(ContextUseCase):
             by=by,
             basis=shares.basis,
             basis_note=shares.basis_note,
-            top_bytes=doubt_figures(_size(found, window), found.machine.doubts),
-            held_bytes=doubt_figures(_held(found, window), found.machine.doubts),
+            top_bytes=_size(found, window),
+            held_bytes=_held(found, window),
             tenants=shares.tenants,
             series=tuple(series),
             pushes=pushes,
@@ -154,7 +154,7 @@ def judge(found: HostTenants, window: Window, wanted: Basis | None) -> Shares:
     """Shares and fair shares by the definition asked for, or the default one."""
     claims = {basis: find_claims(found, basis) for basis in BASES}
     basis, note = choose_basis(found, claims, wanted)
-    tenants = doubt_figures(view_tenants(found, window, claims), found.machine.doubts)
+    tenants = view_tenants(found, window, claims)
     return Shares(found, basis, note, claims[basis], tenants)
 
 

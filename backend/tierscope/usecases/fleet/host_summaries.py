@@ -8,10 +8,9 @@ from typing import Annotated
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.copying import copied
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Origin, absent, doubt_figures
+from tierscope.domain.base.figures import Figure, Origin, absent
 from tierscope.domain.fleet.host_facts import HostFacts, HostState, find_state, read_facts
 from tierscope.domain.ledger import Ledger, Verdict
-from tierscope.domain.ledger.doubt import read_doubts
 from tierscope.domain.ledger.figures import RateSum, figures_of, figures_of_sums
 from tierscope.storage.fleet.hosts import (
     Finding,
@@ -85,7 +84,7 @@ def summarise(session: ReadSession, rows: Sequence[HostRow], *, now: datetime) -
         ledger = ledgers.get(row.id)
         verdict = judge_recent(ledger, facts[row.id])
         summary = _line(row, facts[row.id], body or {}, seen, ledger, verdict, tuple(findings.get(row.id, ())), now)
-        found.append(Summarised(row, _as_sure_as_files(summary), facts[row.id], body, at, seen, ledger, verdict))
+        found.append(Summarised(row, summary, facts[row.id], body, at, seen, ledger, verdict))
     return found
 
 
@@ -103,7 +102,7 @@ def list_summaries(session: ReadSession, rows: Sequence[HostRow], *, now: dateti
         known = recent.get(row.id)
         if known is not None:
             seen = tuple(services.get(row.id, ()))
-            lines[row.id] = _as_sure_as_files(_recent_line(row, known, seen, tuple(findings.get(row.id, ())), now))
+            lines[row.id] = _recent_line(row, known, seen, tuple(findings.get(row.id, ())), now)
     return [lines[row.id] for row in rows]
 
 
@@ -166,11 +165,6 @@ def _line(
         tiering_off=facts.tiering_off,
         findings=findings,
     )
-
-
-def _as_sure_as_files(line: HostSummary) -> HostSummary:
-    """The same with no figure good where files of the host had a problem, as its findings say."""
-    return doubt_figures(line, read_doubts({"findings": [{"id": one.id, "cause": one.cause} for one in line.findings]}))
 
 
 def memory_figure(memory_bytes: int | None) -> Figure:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tierscope.domain.base.axis import make_grid
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent, doubt_figures
+from tierscope.domain.base.figures import Figure, Origin, Series, TimeAxis, Window, absent
 from tierscope.domain.counters.monotonic import nominal_step
 from tierscope.domain.ledger.ping_pong import State
 from tierscope.domain.ledger.states import JUDGE_EVERY, gravest
@@ -149,8 +149,7 @@ def _view(found: _Found, window: Window, max_points: int) -> PingPongHistory:
     warnings = () if found.own_groups or not found.is_service or not parts else (WHOLE_HOSTS,)
     summary = describe_ping_pong([part.part for part in parts], window, warnings)
     whole, waits = found.whole or (summary, wait_shares([part.part.ledger for part in parts], window))
-    doubts = [doubt for part in parts for doubt in part.part.machine.doubts]
-    cost = doubt_figures(view_cost(parts, window, waits, own_groups=found.own_groups), doubts)
+    cost = view_cost(parts, window, waits, own_groups=found.own_groups)
     states = [_last(part) for part in parts]
     state = gravest(states)
     spans = list_spans(parts, window)

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Grade, Interval, Origin, Window, absent, doubt_figures
-from tierscope.domain.ledger.doubt import list_doubts
+from tierscope.domain.base.figures import Figure, Grade, Interval, Origin, Window, absent
 from tierscope.domain.sensitivity import estimate as sensitivity
 from tierscope.domain.sensitivity.estimate import Kind
 from tierscope.domain.sensitivity.estimate import Sensitivity as Elasticities
-from tierscope.storage.base.subjects import SubjectService, newest_inventories
+from tierscope.storage.base.subjects import SubjectService
 from tierscope.storage.fleet.events import EventItem, list_events
 from tierscope.usecases.base.context import ContextUseCase
 from tierscope.usecases.base.subjects import require_service_hosts
@@ -129,7 +128,6 @@ class SensitivityReads(ContextUseCase):
             )
             grid = line_grid(window, now=now, max_points=MAX_POINTS)
             residency = read_residency(session, service.id, hosts, lines, grid, window, now=now)
-            doubts = list_doubts(newest_inventories(session, [host.id for host in hosts], window.end).values())
             mix = read_heat_mix(session, service.id, hosts, window, now=now)
             events = list_events(
                 session,
@@ -142,8 +140,7 @@ class SensitivityReads(ContextUseCase):
             )
         rows = join_panel(residency, lines, grid)
         notes = () if len(every) <= MAX_HOSTS else (f"The first {MAX_HOSTS} of {len(every)} hosts.",)
-        view = _view(service, rows, mix, events, window, name_sources(residency), notes)
-        return doubt_figures(view, doubts)
+        return _view(service, rows, mix, events, window, name_sources(residency), notes)
 
 
 def _view(
