@@ -104,10 +104,23 @@ def test_of_two_senders_one_is_enough() -> None:
     assert why_unsent([], [MOVES]) is None, "agents send all that the kernel prints"
 
 
+def test_settings_name_their_program_where_several_send() -> None:
+    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", DEFAULTS, {})]
+    told = why_unsent(both, [MOVES])
+    assert told is not None
+    who = "hostmetrics of the OpenTelemetry collector and node_exporter send"
+    assert told.reason.startswith(f"{who} no such series: start it with --collector.vmstat.fields=")
+    assert told.reason.endswith(" (node_exporter).")
+    lack = find_lack(both, DEFAULTS)
+    assert lack is not None
+    assert lack.cause.startswith(f"{who} nothing of: ")
+    assert lack.fix.endswith(" --collector.meminfo_numa (node_exporter).")
+
+
 def test_what_tells_of_containers_alone_is_not_to_blame() -> None:
     lack = find_lack([Sent("cadvisor"), find_offers("node_exporter", DEFAULTS, {})], DEFAULTS)
     assert lack is not None
-    assert lack.title == "node_exporter"
+    assert lack.cause.startswith("node_exporter sends nothing of: promotions, ")
     assert lack.fix.startswith("Start it with --collector.vmstat.fields=")
     alone = find_lack([find_offers("pcp", ["host|vmstat|pgfault"], {})], [])
     assert alone is not None

@@ -315,12 +315,12 @@ def why_unsent(sent: Sequence[Sent], keys: Sequence[str]) -> Unsent | None:
     if any(offer.name in one.offers | one.refused for _, one, offer in offered):
         return None
     titles = _titles(sent)
-    plural = "send" if " and " in titles else "sends"
+    says = f"{_join(titles)} {_send(titles)} no such series"
     offered = [one for one in offered if one[2].setting]
     if offered:
         sender, _, offer = offered[0]
-        return Unsent(f"{titles} {plural} no such series: {sender.verb} {offer.setting}.", offer.setting)
-    return Unsent(f"{titles} {plural} no such series. {SENDERS[sent[0].sender].instead}", None)
+        return Unsent(f"{says}: {sender.verb} {offer.setting}{_of(sender, titles)}.", offer.setting)
+    return Unsent(f"{says}. {SENDERS[sent[0].sender].instead}", None)
 
 
 NEEDED = {
@@ -336,9 +336,15 @@ NEEDED = {
 class Lack:
     """What of `NEEDED` did not come, from whom, and the settings that bring it; `fix` says so."""
 
-    title: str
+    titles: tuple[str, ...]
     lacking: tuple[str, ...]
     fix: str
+
+    @property
+    def cause(self) -> str:
+        """What nobody sends, in a sentence or two."""
+        what = f"{_join(self.titles)} {_send(self.titles)} nothing of: {', '.join(self.lacking)}."
+        return f"{what} Whether the kernel counts them is not known."
 
 
 def find_lack(sent: Sequence[Sent], came: Iterable[str]) -> Lack | None:
@@ -359,13 +365,28 @@ def find_lack(sent: Sequence[Sent], came: Iterable[str]) -> Lack | None:
         if any(offer.setting in settings for offer in SENDERS[one.sender].offers):
             sender = SENDERS[one.sender]
             break
-    fixes = [f"{sender.verb[:1].upper()}{sender.verb[1:]} {sender.between.join(settings)}."] if settings else []
+    titles = _titles(sent)
+    start = f"{sender.verb[:1].upper()}{sender.verb[1:]} {sender.between.join(settings)}{_of(sender, titles)}."
+    fixes = [start] if settings else []
     if any(found.setting is None for found in unsent.values()):
         fixes.append(sender.instead)
-    return Lack(_titles(sent), tuple(unsent), " ".join(fixes))
+    return Lack(titles, tuple(unsent), " ".join(fixes))
 
 
-def _titles(sent: Sequence[Sent]) -> str:
+def _titles(sent: Sequence[Sent]) -> tuple[str, ...]:
     telling = [SENDERS[one.sender] for one in sent]
     # What tells of containers alone is not to blame for what is missing of the host.
-    return " and ".join(dict.fromkeys(one.title for one in telling if one.offers) or (one.title for one in telling))
+    return tuple(dict.fromkeys(one.title for one in telling if one.offers) or (one.title for one in telling))
+
+
+def _join(titles: Sequence[str]) -> str:
+    return " and ".join(titles)
+
+
+def _send(titles: Sequence[str]) -> str:
+    return "send" if len(titles) > 1 else "sends"
+
+
+def _of(sender: Sender, titles: Sequence[str]) -> str:
+    """Whose setting it is, where that is not clear."""
+    return f" ({sender.title})" if len(titles) > 1 else ""

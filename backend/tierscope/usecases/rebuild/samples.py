@@ -232,11 +232,9 @@ def _note_lack(home: WriteTransaction, host: SampledHost, lack: Lack | None, now
     """The finding that what reports the host leaves out what the ledger needs, noted where it is there or ended."""
     if lack is None and UNSENT not in host.own_findings:
         return
-    lack = lack or Lack("", (), "")
-    cause = f"{lack.title} sends nothing of: {', '.join(lack.lacking)}. Whether the kernel counts them is not known."
-    write_own_findings(
-        home, [OwnFinding(host.id, Finding(UNSENT, "warning", cause, lack.fix, "certain"), bool(lack.lacking))], now
-    )
+    lack = lack or Lack((), (), "")
+    finding = Finding(UNSENT, "warning", lack.cause, lack.fix, "certain")
+    write_own_findings(home, [OwnFinding(host.id, finding, bool(lack.lacking))], now)
 
 
 def _fold(bodies: list[bytes], series: CounterSeries, machines: Machines, span: Span) -> Block:
