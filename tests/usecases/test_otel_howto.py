@@ -32,9 +32,10 @@ pytestmark = [
 
 def configuration(service: str, node_exporter: str) -> str:
     """The how-to's, with addresses of the test, and with scrapes that need not be waited for."""
-    (written,) = re.findall(
+    found: list[str] = re.findall(
         r"```yaml\n(receivers:\n  hostmetrics:.*?)```", HOWTO.read_text(encoding="utf-8"), re.DOTALL
     )
+    (written,) = found
     changes = {
         "https://tierscope.example.org/": f"{service}/",
         '"localhost:9100"': f'"{node_exporter}"',
