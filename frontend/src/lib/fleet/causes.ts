@@ -21,7 +21,7 @@ interface Suspect {
 const words: Record<string, { label: string; meaning: string }> = {
   silent: {
     label: 'silent',
-    meaning: 'The agent has sent nothing for several minutes: what the host does is not known.',
+    meaning: 'Nothing has come of the host for several minutes: what it does is not known.',
   },
   late: { label: 'late', meaning: 'The newest report is older than two sending intervals.' },
   tiering_off: {

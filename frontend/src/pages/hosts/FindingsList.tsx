@@ -45,7 +45,7 @@ export function FindingsList({ host, advice }: FindingsListProps) {
             <strong>Do this:</strong>{' '}
             {kind === 'state' ? (
               <HostLink id={host.id} tab="setup">
-                see its agent
+                {host.agent_version === null ? 'see what reports it' : 'see its agent'}
               </HostLink>
             ) : (
               <HostLink id={host.id} tab="advice">

@@ -88,7 +88,7 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
       </StatStrip>
       <div className={classes.wide}>
         <Panel title="Memory tiers" hint="nodes by tier, with use, watermarks, latency and bandwidth" testId="topology">
-          <Topology nodes={host?.nodes} swaps={host?.swaps} />
+          <Topology nodes={host?.nodes} swaps={host?.swaps} byAgent={host?.summary.agent_version !== null} />
         </Panel>
         <Panel title="What is wrong" hint="and what to do, the gravest first" testId="findings">
           <FindingsList host={host?.summary} advice={advice} />

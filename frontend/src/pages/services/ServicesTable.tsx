@@ -31,7 +31,7 @@ const columns: Column<ServiceSummary>[] = [
     header: 'Net saving\na year',
     meaning: 'What memory behind CXL at the safe ratio saves a year, net of what takes the place of DRAM.',
     numeric: true,
-    sortBy: (service) => service.gain?.net_per_year_p10 ?? null,
+    sortBy: (service) => service.gain?.net_per_year ?? null,
     value: ({ gain }) =>
       gain === null ? null : { amount: gain.net_per_year, unit: `${gain.currency ?? 'USD'} a year` },
     cell: (service) => <GainCell service={service} />,

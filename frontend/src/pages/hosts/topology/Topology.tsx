@@ -29,14 +29,18 @@ function tiersOf(nodes: NodeInfo[]): Tier[] {
 interface TopologyProps {
   nodes: NodeInfo[] | undefined
   swaps: SwapInfo[] | undefined
+  /** Whether an agent reports the host, which sends an inventory. */
+  byAgent: boolean
 }
 
 /** The host's memory as a drawing: one band per tier, fastest on top, one card per NUMA node, swap at the bottom. */
-export function Topology({ nodes, swaps }: TopologyProps) {
+export function Topology({ nodes, swaps, byAgent }: TopologyProps) {
   if (nodes === undefined) return <Skeleton height={220} />
   if (nodes.length === 0)
-    return (
+    return byAgent ? (
       <EmptyState title="No inventory yet" next="The agent sends it with its first upload and whenever it changes." />
+    ) : (
+      <EmptyState title="Memory by node is not collected" next="Nothing that reports this host sends its nodes." />
     )
   const largest = Math.max(1, ...nodes.map((node) => node.memory_bytes ?? 0))
   return (
