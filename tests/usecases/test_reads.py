@@ -417,6 +417,22 @@ def test_the_status_counts_the_work_that_waits(context: ReadContext) -> None:
     assert [metric.name for metric in StatusReads(context).catalogue().items] == [metric.name for metric in METRICS]
 
 
+@pytest.mark.parametrize(
+    ("later", "health", "said"),
+    [
+        (timedelta(seconds=20), "healthy", "1 live host; the newest data came less than a minute ago"),
+        (timedelta(minutes=9), "healthy", "1 live host; the newest data came 9 min ago"),
+        (timedelta(minutes=12), "degraded", "no live host has sent anything for 12 minutes"),
+    ],
+)
+def test_the_status_tells_when_data_came(context: ReadContext, later: timedelta, health: str, said: str) -> None:
+    feed(context)
+    came = utc_now()
+    status = StatusReads(replace(context, clock=lambda: came + later)).status()
+    (agents,) = (part for part in status.components if part.name == "agent")
+    assert (agents.status, agents.detail) == (health, said)
+
+
 def test_work_that_came_at_once_is_told_as_one_progress(context: ReadContext) -> None:
     now = [utc_now()]
     reads = StatusReads(replace(context, clock=lambda: now[0]))

@@ -9,8 +9,9 @@ describe('a host that no agent reports', () => {
       if (url.pathname !== '/v1/hosts/h-1') return undefined
       const host = recorded('/v1/hosts/{host_id}', 'h-1')
       const summary = { ...host.summary, state: 'late', origin: 'live', agent_version: null }
-      return Response.json({ ...host, summary, nodes: [] })
+      return Response.json({ ...host, summary, nodes: [], headline: 'db1 waits 14.4% of its time.' })
     })
+    expect((await screen.findByTestId('headline')).textContent).toBe('db1 waits 14.4 % of its time.')
     const late = await screen.findByTestId('suffering-late')
     expect(within(late).getByRole('link').textContent).toBe('see what reports it')
     expect(screen.getByTestId('topology').textContent).toContain('Nothing that reports this host sends its nodes.')

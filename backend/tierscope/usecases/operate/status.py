@@ -13,6 +13,7 @@ from tierscope.core.errors import TierscopeError
 from tierscope.domain._generated.catalogue import METRICS
 from tierscope.domain._generated.quantities import QUANTITIES, Quantity
 from tierscope.domain.base.described import Described
+from tierscope.domain.base.words import counted
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.storage.base.live_rows import WaitingChunk, waiting_chunks
 from tierscope.storage.base.partitions import Mode
@@ -32,6 +33,7 @@ from tierscope.usecases.operate.unread import UnreadSeries, find_unread
 LAG_DEGRADED_SECONDS = 600.0
 """Work that waits longer than this is not being done at the usual pace."""
 AGENT_SILENT_SECONDS = 600.0
+_MINUTE_SECONDS = 60.0
 HELD_AFTER = timedelta(hours=6)
 """Chunks of live rows that could have gone so long ago are told: work on them fails."""
 JUDGED_WITHIN = timedelta(seconds=ARRIVAL_SECONDS + SETTLING_SECONDS + 60, minutes=3)
@@ -189,7 +191,7 @@ class StatusReads:
         return max((self._context.clock() - found.oldest_mark_at).total_seconds(), 0.0)
 
     def _agents(self, found: Installation | None) -> ComponentStatus:
-        """Agents elsewhere: judged by when the newest batch of a live host came."""
+        """Agents and other senders elsewhere: judged by when the newest data of a live host came."""
         if found is None:
             return ComponentStatus("agent", "unknown", "the database does not answer", None)
         if found.live_hosts == 0 or found.last_live_seen_at is None:
@@ -197,11 +199,11 @@ class StatusReads:
         silence = (self._context.clock() - found.last_live_seen_at).total_seconds()
         if silence > AGENT_SILENT_SECONDS:
             return ComponentStatus(
-                "agent", "degraded", f"no live host has sent anything for {silence / 60:.0f} minutes", None
+                "agent", "degraded", f"no live host has sent anything for {silence / _MINUTE_SECONDS:.0f} minutes", None
             )
-        return ComponentStatus(
-            "agent", "healthy", f"{found.live_hosts} live hosts are enrolled; the newest batch just came", None
-        )
+        came = "less than a minute" if silence < _MINUTE_SECONDS else f"{silence / _MINUTE_SECONDS:.0f} min"
+        live = counted(found.live_hosts, "live host")
+        return ComponentStatus("agent", "healthy", f"{live}; the newest data came {came} ago", None)
 
 
 _NAMED = 5

@@ -4,9 +4,13 @@ export interface ProsePart {
   code: boolean
 }
 
-/** Plain text with its percentages as figures have them: `14.2 %`. */
+/** The text with its percentages as figures have them: `14.2 %`. */
+export function spacedPercentages(text: string): string {
+  return text.replaceAll(/(\d)%/g, '$1 %')
+}
+
 function plain(text: string): ProsePart {
-  return { text: text.replaceAll(/(\d)%/g, '$1 %'), code: false }
+  return { text: spacedPercentages(text), code: false }
 }
 
 /** A text of the service cut at its backticks; an unpaired one stays as it is. */

@@ -1,5 +1,6 @@
 import { Skeleton, UnstyledButton } from '@mantine/core'
 import { useCallback, useState, type ReactNode } from 'react'
+import { spacedPercentages } from '../../lib/text/prose'
 import { SlowNote } from './Loading'
 import classes from './Headline.module.css'
 
@@ -44,7 +45,7 @@ function Sentence({ text }: { text: string }) {
   return (
     <div className={classes.said}>
       <p key={text} ref={watch} className={classes.sentence} data-opened={opened} data-testid="headline">
-        {text}
+        {spacedPercentages(text)}
       </p>
       {(more || opened) && (
         <UnstyledButton className={classes.more} aria-expanded={opened} onClick={() => setOpened(!opened)}>
