@@ -15,10 +15,12 @@ from factories.installations import Enrolled, store
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
 from tierscope.core.database import Database
+from tierscope.core.errors import Unavailable
 from tierscope.core.settings import Settings
 from tierscope.domain.base import doubts
 from tierscope.domain.base.doubts import OF_THE_PRODUCT
 from tierscope.domain.base.figures import Figure
+from tierscope.usecases.base.doubts import HostDoubts
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 T = TypeVar("T")
@@ -117,6 +119,17 @@ def test_every_answer_passes_what_lowers_its_figures(
     with_figures = {path for path, answer in told.items() if figures_in(answer)}
     assert len(with_figures) >= 20
     assert {path for path in with_figures - LEDGERS if list(good_in(told[path]))} == set()
+
+
+@pytest.mark.usefixtures("database")
+def test_what_has_no_figures_is_told_without_the_database(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: HostDoubts) -> doubts.Doubts:
+        raise Unavailable("the database is away")
+
+    monkeypatch.setattr(HostDoubts, "read", fail)
+    with running(settings) as (_, client):
+        asked = {path: client.get(path).status_code for path in ("/v1/status", "/v1/slow-memory", "/v1/fleet")}
+    assert asked == {"/v1/status": 200, "/v1/slow-memory": 200, "/v1/fleet": 503}
 
 
 def graded_good(answer: T) -> T:

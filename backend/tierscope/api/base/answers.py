@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Generic, Never, TypeVar, get_args
+from dataclasses import is_dataclass
+from typing import Annotated, Any, Generic, Never, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi import Query, Request, Response
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import any_schema, definitions_schema
 
 from tierscope.domain.base.doubts import Doubts
+from tierscope.domain.base.figures import Figure
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -18,6 +20,7 @@ OK = 200
 WHOLE = "allOf"
 """Around the schema of an answer, which would else be written out at each operation; its description takes it off."""
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
+_FIGURES: dict[object, bool] = {}
 
 From = Annotated[
     str | None,
@@ -63,15 +66,42 @@ def answer(
 
     `knows_its_files`: its figures are graded already by which files of hosts they stand on.
     """
-    told = value if knows_its_files else as_sure_as_files(request, value)
+    told = value if knows_its_files else as_sure_as_files(request, model, value)
     return answer_bytes(request, serialise(model, told), "application/json", status_code=status_code)
 
 
-def as_sure_as_files(request: Request, value: T) -> T:
-    """`value` with no figure good that may stand on a file of a host that had a problem."""
+def as_sure_as_files(request: Request, model: type[T], value: T) -> T:
+    """`value` with no figure good that may stand on a file of a host that had a problem.
+
+    What has no figures is answered without the database, such as the status while that is away.
+    """
+    if not has_figures(model):
+        return value
     asked = (*request.path_params.values(), *request.query_params.values())
     known: Doubts = request.app.state.use_cases.host_doubts.read()
     return known.lower(value, map(str, asked))
+
+
+def has_figures(model: object) -> bool:
+    """Whether answers of a type can hold a figure, at any depth."""
+    known = _FIGURES.get(model)
+    return _FIGURES.setdefault(model, _holds_figures(model)) if known is None else known
+
+
+def _holds_figures(model: object) -> bool:
+    waiting, seen = [model], set[object]()
+    while waiting:
+        found = waiting.pop()
+        if found is Figure:
+            return True
+        if found in seen:
+            continue
+        seen.add(found)
+        origin = get_origin(found)
+        waiting += [*get_args(found), *([] if origin is None else [origin])]
+        if is_dataclass(found) or (isinstance(found, type) and issubclass(found, BaseModel)):
+            waiting += get_type_hints(found).values()
+    return False
 
 
 def serialise(model: type[T], value: T) -> bytes:

@@ -38,7 +38,7 @@ def answer_reused(
         return answer(request, model, make())
 
     def body() -> bytes:
-        return serialise(model, as_sure_as_files(request, make()))
+        return serialise(model, as_sure_as_files(request, model, make()))
 
     return answer_bytes(request, body_reused(request, seconds, body), "application/json")
 
