@@ -15,6 +15,7 @@ from factories.ustar import files_of
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "kernel-lab"
 HMAT_RECORDINGS = RECORDINGS.with_name("kernel-lab-hmat")
+CORPUS = RECORDINGS.with_name("kernel-corpus")
 _NODE = re.compile(r"^sys/devices/system/node/node(\d+)/(vmstat|numastat|meminfo)$")
 _CGROUP = re.compile(r"^sys/fs/cgroup(/.*)?/(memory\.(?:stat|numa_stat|pressure|current|high|max|events))$")
 

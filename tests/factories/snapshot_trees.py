@@ -10,7 +10,7 @@ from pathlib import Path
 
 import zstandard
 
-from factories.kernel_lab import HMAT_RECORDINGS, RECORDINGS
+from factories.kernel_lab import CORPUS, HMAT_RECORDINGS, RECORDINGS
 from factories.ustar import files_of
 
 PAGE_BYTES = 4096
@@ -41,9 +41,8 @@ def unpack(name: str, to: Path, *, step: int = 1) -> Path:
     Only what a ledger and settings are read from, and settings of the newest snapshot alone, where they are looked for:
     the files of processes and of every other setting are most of a recording.
     """
-    packed = next(
-        folder / f"{name}.tar.zst" for folder in (RECORDINGS, HMAT_RECORDINGS) if (folder / f"{name}.tar.zst").exists()
-    )
+    places = (folder / f"{name}.tar.zst" for folder in (RECORDINGS, HMAT_RECORDINGS, CORPUS))
+    packed = next(place for place in places if place.exists())
     raw = zstandard.ZstdDecompressor().stream_reader(packed.read_bytes())
     files = [(found, body) for path, body in files_of(raw.read()) if (found := _SNAPSHOT.match(path))]
     stamps = sorted({int(found[1]) for found, _ in files})

@@ -64,9 +64,14 @@ def ledger_columns(ledger: Ledger, names: Sequence[str] = COLUMN_KEYS) -> Column
 
 
 def moved_columns(ledger: Ledger, page_bytes: int | None) -> Columns:
-    """Tier moves in bytes; absent where the page size of the host is not known."""
-    factor = np.nan if page_bytes is None else float(page_bytes)
-    return {f"{way}_bytes": ledger.column(f"{way}_pages") * factor for way in ("promoted", "demoted")}
+    """Tier moves and what was asked of them in bytes; absent where the page size of the host is not known."""
+    ways = ("promoted", "demoted", "promotion_candidates")
+    return {f"{way}_bytes": in_bytes(ledger.column(f"{way}_pages"), page_bytes) for way in ways}
+
+
+def in_bytes(pages: Floats, page_bytes: int | None) -> Floats:
+    """Counts of pages in bytes; NaN where the page size is not known."""
+    return pages * (np.nan if page_bytes is None else float(page_bytes))
 
 
 def host_columns(

@@ -68,6 +68,7 @@ FLOWS: dict[str, _Metric] = {
     "demoted_khugepaged_pages": _vmstat("pgdemote_khugepaged"),
     "demoted_proactive_pages": _vmstat("pgdemote_proactive"),
     "demoted_pages": _vmstat(*_DEMOTED, more=_DEMOTED_MORE),
+    "promotion_candidates_bytes": _vmstat("pgpromote_candidate", page_bytes=True),
     "promoted_bytes": _vmstat("pgpromote_success", page_bytes=True),
     "demoted_bytes": _vmstat(*_DEMOTED, more=_DEMOTED_MORE, page_bytes=True),
     "numa_migrated_pages": _vmstat("numa_pages_migrated"),

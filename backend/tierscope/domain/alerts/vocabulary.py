@@ -73,6 +73,7 @@ STORED: tuple[Series, ...] = (
     *_ledger(),
     _flow("promoted_bytes", "bytes", "Promoted pages by the page size of their host.", ALL),
     _flow("demoted_bytes", "bytes", "Demoted pages by the page size of their host.", ALL),
+    _flow("promotion_candidates_bytes", "bytes", "Promotion candidates by the page size of their host.", ALL),
     _gauge("top_capacity_bytes", "bytes", "Memory of the nodes of the top tier."),
     _gauge("top_free_bytes", "bytes", "Free memory on the nodes of the top tier."),
     _gauge("memory_total_bytes", "bytes", "Memory of the host."),
@@ -112,6 +113,7 @@ STORED: tuple[Series, ...] = (
         "Its pages that were demoted while as many of other services of the host were promoted.",
         ("service",),
     ),
+    _flow("demoted_for_others_bytes", "bytes", "The same by the page size of their host.", ("service",)),
     Series(
         DAYS_MEDIAN,
         "gauge",

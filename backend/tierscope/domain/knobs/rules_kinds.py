@@ -16,7 +16,7 @@ ANON_HOT = 0.60
 SWAPPINESS_DEFAULT = 60
 SWAPPINESS_UP = 100
 SWAPPINESS_DOWN = 40
-REFAULT_PAGES_PER_S_PER_GIB = 20.0
+REFAULT_BYTES_PER_S_PER_GIB = 80.0 * 1024
 """File refaults from which the cache thrashes, per GiB of DRAM: a twentieth of a GiB is read again in ten minutes."""
 LOPSIDED = 0.10
 """Refaults of one kind below this share of the other's are next to none."""
@@ -96,13 +96,14 @@ def _is_still(facts: Facts) -> bool:
 def _by_refaults(facts: Facts, current: int) -> Advice | Unknown | None:
     """Without heat: pages of one kind are read again all the time, and next to none of the other."""
     host, flows = facts.host, facts.flows
-    file_, anon = flows.refaulted_file_pages_per_s, flows.refaulted_anon_pages_per_s
+    file_ = bytes_of(flows.refaulted_file_pages_per_s, host.page_bytes)
+    anon = bytes_of(flows.refaulted_anon_pages_per_s, host.page_bytes)
     if file_ is None or anon is None or not host.dram_bytes or flows.file_ratio_of_dram is None:
-        return Unknown("F8", ("heat by page kind, or refaults of anon and file pages",))
-    floor = REFAULT_PAGES_PER_S_PER_GIB * host.dram_bytes / GIB
+        return Unknown("F8", ("heat by page kind, or refaults of anon and file pages and the page size",))
+    floor = REFAULT_BYTES_PER_S_PER_GIB * host.dram_bytes / GIB
     again = (
-        Evidence("file pages read again after reclaim", file_, "pages/s"),
-        Evidence("anon pages read again after reclaim", anon, "pages/s"),
+        Evidence("file memory read again after reclaim", file_, "bytes/s"),
+        Evidence("anon memory read again after reclaim", anon, "bytes/s"),
     )
     if file_ >= floor and anon < LOPSIDED * file_ and current < SWAPPINESS_UP and host.slow_has_room:
         return _raise(current, again)

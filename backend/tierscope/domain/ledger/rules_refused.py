@@ -1,5 +1,7 @@
 """Rules on promotions that are refused: by the rate limit, by moves that fail, by a tier without room."""
 
+import math
+
 from tierscope.domain.ledger.measured import Candidates, Evidence, Moves, Sizes
 from tierscope.domain.ledger.promotion_limit import limited_bytes_per_s
 from tierscope.domain.ledger.rules_exchange import all_in_use, is_two_way
@@ -29,12 +31,15 @@ LIMIT_USED = 0.01
 def judge_refused(case: Case, sizes: Sizes, moves: Moves, wanted: Candidates) -> Answer:
     """Many more candidates than promotions: the limiter, failing moves, or a full tier."""
     found, failed = wanted.pages, case.seen.failed
-    factor = found / max(moves.promoted, 1.0)
+    factor = found / moves.promoted if moves.promoted > 0 else math.inf
     if sizes.of_resident(found) < QUIET_SHARE or factor < REFUSED_FACTOR:
         return None
     signs: tuple[Sign, ...] = (
-        Sign("candidates_per_promotion", factor, "ratio"),
-        *known_signs(("failed_of_candidates", None if failed is None else failed / found, "ratio")),
+        *known_signs(
+            # Of no promotion at all there is no ratio.
+            ("candidates_per_promotion", factor if moves.promoted > 0 else None, "ratio"),
+            ("failed_of_candidates", None if failed is None else failed / found, "ratio"),
+        ),
     )
     limit = case.context.promote_limit_mib_per_s
     reached = _limit_reached(sizes, wanted, case.context)

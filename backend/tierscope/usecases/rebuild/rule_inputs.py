@@ -21,6 +21,7 @@ from tierscope.domain.alerts.inputs import (
     agent_columns,
     catalogue_columns,
     host_columns,
+    in_bytes,
     judged_columns,
     ledger_columns,
     moved_columns,
@@ -55,6 +56,7 @@ class _Found:
     service_id: int
     ledger: Ledger
     columns: Columns
+    page_bytes: int | None
 
 
 class RuleInputs:
@@ -88,7 +90,7 @@ class RuleInputs:
         columns |= agent_columns(times_s, seconds, self._reports.get(host_id, []))
         columns |= placement_columns(times_s, seconds, self._placed.get(host_id, []))
         columns |= judged_columns(judged)
-        self._found.append(_Found(host_id, 0, fresh, columns))
+        self._found.append(_Found(host_id, 0, fresh, columns, machine.page_bytes))
 
     def add_service(
         self, host_id: int, machine: Machine, block: Block, fresh: Ledger, service_id: int, scope: str
@@ -96,7 +98,7 @@ class RuleInputs:
         """Take intervals of the ledger of a service's own control groups."""
         columns = catalogue_columns(block, fresh.times_s, self.named("service"), scope, machine.tiers)
         columns |= moved_columns(fresh, machine.page_bytes)
-        self._found.append(_Found(host_id, service_id, fresh, columns))
+        self._found.append(_Found(host_id, service_id, fresh, columns, machine.page_bytes))
 
     def store(self) -> dict[int, set[datetime]]:
         """Store what was gathered; the days that it is of, by host. What has the same columns is stored together."""
@@ -141,7 +143,8 @@ class RuleInputs:
         for services in by_host.values():
             added = shortfall_columns([found.ledger for found in services])
             for found, columns in zip(services, added, strict=True):
-                found.columns.update(columns)
+                lost = in_bytes(columns["demoted_for_others_pages"], found.page_bytes)
+                found.columns.update(columns, demoted_for_others_bytes=lost)
 
 
 def not_recorded(ledger: Ledger, stored: Sequence[tuple[float, float]], *, now: datetime) -> Ledger:
