@@ -386,6 +386,11 @@ def test_swappiness_follows_refaults_where_heat_is_not_known() -> None:
     assert advise(other).advice[0].changes[0].proposed == "40"
     assert rules_of(with_flows(other, file_ratio_of_dram=0.1)) == []
     assert rules_of(with_flows(other, refaulted_file_pages_per_s=5000)) == []
+    # The same memory in pages of another size is a sixteenth of the pages; of an unknown size it is nothing.
+    large = replace(thrashing, host=replace(thrashing.host, page_bytes=65536))
+    fewer = with_flows(large, refaulted_file_pages_per_s=375, refaulted_anon_pages_per_s=0.3, file_ratio_of_dram=0.3)
+    assert rules_of(fewer) == rules_of(thrashing)
+    assert rules_of(replace(thrashing, host=replace(thrashing.host, page_bytes=None))) == []
 
 
 def test_full_tiers_want_memory_unless_swap_wants_room_first() -> None:
