@@ -214,6 +214,24 @@ def test_containers_are_services_of_the_machine_as_agents_name_them(database: Da
     assert [tuple(row) for row in listed] == [("shop", "cart", "live", "kubernetes pod", False)]
 
 
+def test_containers_of_a_kernel_whose_memory_controller_is_off_have_no_size(database: Database, send: Send) -> None:
+    at = start_ms()
+    names_of = {"namespace": "shop", "pod": "cart-7c9d8b6f5-x2k9z", "container": "app", "id": "/kubepods/pod1/b"}
+    zeros = ("container_memory_usage_bytes", "container_memory_rss", "container_memory_cache", "container_memory_swap")
+    static = {**names_of, "pod": "tool-7c9d8b6f5-x2k9z", "id": "/kubepods/pod2/b"}
+    for at_ms in (at + i * 15_000 for i in range(1, 9)):
+        printed = [(named(name, "db1:10250", **names_of), [(at_ms, 0.0)]) for name in zeros]
+        printed += [
+            (named("container_memory_usage_bytes", "db1:10250", **static), [(at_ms, 4096.0)]),
+            (named("container_memory_rss", "db1:10250", **static), [(at_ms, 0.0)]),
+        ]
+        send(scrape(at_ms, 1), printed)
+    drain(database, utc_now() + AFTER)
+    found = rows(database)
+    told = {key for place, key in enumerate(found.keys) if key.startswith("service:") and found.present[:, place].any()}
+    assert told == {"service:shop/tool|memory.current|current", "service:shop/tool|memory.stat|anon"}
+
+
 def test_a_host_known_by_prometheus_alone_has_capacity_and_is_under_the_rules(database: Database, send: Send) -> None:
     now = utc_now()
     now_ms = int(now.timestamp() * 1000)

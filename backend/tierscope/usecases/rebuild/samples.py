@@ -17,6 +17,7 @@ from tierscope.domain.base.jobs import COUNTERS
 from tierscope.domain.counters.packing import Block, Bools, Ints, empty_block, join_blocks
 from tierscope.domain.counters.senders import Lack, find_lack, read_senders
 from tierscope.domain.ingest.batch import Finding
+from tierscope.domain.ingest.prometheus.containers import told_memory
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
 from tierscope.domain.ingest.prometheus.tellers import SAME_BOOT_SECONDS, Machines
@@ -259,7 +260,9 @@ def _fold_replica(bodies: list[bytes], series: CounterSeries, chosen: Bools, spa
     times_ms, values, present = load_core().fold_counters(bodies, *places, width, *span_ms)
     n = len(times_ms)
     zeros = np.zeros(n, np.int64)
-    return Block(times_ms * 1000, zeros, zeros, zeros, series.keys, values.reshape(n, width), present.reshape(n, width))
+    values, present = values.reshape(n, width), present.reshape(n, width)
+    told = told_memory(series.keys, values, present)
+    return Block(times_ms * 1000, zeros, zeros, zeros, series.keys, values, told)
 
 
 def _far_from(times_us: Ints, taken_us: Ints) -> Bools:

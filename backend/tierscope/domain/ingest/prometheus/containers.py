@@ -8,7 +8,10 @@ memory by node and shared memory by control group as well; cAdvisor prints none 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from tierscope.domain.base.names import escaped_name
 
@@ -23,6 +26,8 @@ METRICS = {
     "container_memory_mapped_file": "memory.stat|file_mapped",
     "container_memory_swap": "memory.swap.current|current",
 }
+_IN_USE = frozenset({"memory.current|current", "memory.stat|anon"})
+"""What no program that runs has none of: its stack alone is some."""
 _NAME_LENGTH_MAX = 120
 _PART = re.compile(r"[^/|]{1,253}", re.DOTALL)
 _ORDINAL = re.compile(r"^(.*)-[0-9]+$")
@@ -80,6 +85,27 @@ def repeated_containers(series: Mapping[int, Mapping[str, str]]) -> frozenset[in
             else:
                 kept.append(path)
     return frozenset(repeated)
+
+
+def told_memory(
+    keys: Sequence[str], values: npt.NDArray[np.float64], present: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of `values` [n, k] of `keys` [k] are told, of those that are `present` [n, k].
+
+    Where a kernel's memory controller is off, or the kubelet cannot read the group of a container, cAdvisor prints 0
+    for all of its memory (google/cadvisor issue 2822): that is not collected, and no size.
+    """
+    services: dict[str, list[int]] = {}
+    for place, key in enumerate(keys):
+        name, _, counter = key.partition("|")
+        if name.startswith("service:") and counter in METRICS.values():
+            services.setdefault(name, []).append(place)
+    told = present.copy()
+    for places in services.values():
+        in_use = [place for place in places if keys[place].partition("|")[2] in _IN_USE]
+        empty = present[:, in_use].any(axis=1) & ~((values[:, places] != 0) & present[:, places]).any(axis=1)
+        told[np.ix_(empty, places)] = False
+    return told
 
 
 def _last(path: str) -> str:
