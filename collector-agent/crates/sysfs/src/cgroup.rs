@@ -82,6 +82,17 @@ pub fn detect(reader: &mut Reader) -> Version {
     if is_v2 { Version::V2 } else { Version::None }
 }
 
+/// Whether control groups of version 2 are there without the memory controller: it was switched off at boot, or not handed
+/// to the container that this is.
+pub fn memory_is_off(reader: &mut Reader) -> bool {
+    let path = format!("{}/cgroup.controllers", Version::V2.base());
+    let others = reader.read(&path).is_ok_and(|names| !names.trim().is_empty());
+    others && detect(reader) == Version::V2 && {
+        let stat = format!("{}/memory.stat", Version::V2.base());
+        !reader.root().join(&stat).exists() && !has_memory_controller(reader, Version::V2.base())
+    }
+}
+
 fn has_memory_controller(reader: &mut Reader, base: &str) -> bool {
     let path = format!("{base}/cgroup.controllers");
     if !reader.root().join(&path).exists() {
@@ -392,6 +403,20 @@ mod tests {
         .unwrap()
         .unwrap();
         values
+    }
+
+    #[test]
+    fn a_memory_controller_that_is_off_is_told_from_files_that_are_not_there() {
+        let is_off = |files: &[(&str, &str)]| memory_is_off(&mut fake_root::reader(files).1);
+        let controllers = "sys/fs/cgroup/cgroup.controllers";
+        assert!(is_off(&[(controllers, "cpuset cpu io pids\n")]));
+        assert!(!is_off(&[(controllers, "cpuset cpu io memory pids\n")]));
+        assert!(!is_off(&[
+            (controllers, "cpuset cpu\n"),
+            ("sys/fs/cgroup/memory/memory.stat", "rss 0\n")
+        ]));
+        assert!(!is_off(&[(controllers, "")]), "not read by who collected it");
+        assert!(!is_off(&[]));
     }
 
     #[test]

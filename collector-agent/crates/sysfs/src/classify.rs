@@ -9,6 +9,7 @@ mod facts;
 mod parts;
 
 use crate::cxl::Region;
+use crate::devices::Dax;
 use crate::nodes::Node;
 pub use facts::{Certainty, Class, Facts, Part};
 use facts::{extent, overlap};
@@ -28,6 +29,19 @@ pub struct Memory {
 
 /// What the memory of `node` is, which lies in the physical `ranges` (start, length), if those are known.
 pub fn classify(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
+    let mut memory = of_files(facts, node, ranges);
+    // A hypervisor backs what it calls a CXL device or an NVDIMM with any memory of its host, DRAM as a rule.
+    if let Some(guest) = facts.guest
+        && matches!(memory.class, Class::Cxl | Class::Pmem)
+        && memory.certainty == Certainty::Certain
+    {
+        memory.certainty = Certainty::Likely;
+        memory.evidence = format!("{}, as the hypervisor of this {guest} shows it", memory.evidence);
+    }
+    memory
+}
+
+fn of_files(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
     if node.has_cpu() {
         return beside_cpus(facts, node, ranges);
     }
@@ -105,6 +119,17 @@ pub fn region_of<'f>(facts: &'f Facts, node: &Node, ranges: &[(u64, u64)]) -> Op
         let own = extent(region);
         own.is_some_and(|own| extents.iter().any(|extent| overlap(*extent, own) > 0))
     })
+}
+
+/// Whether a dax device is of a region: it hangs below it, or lies within it.
+pub fn serves(region: &Region, dax: &Dax) -> bool {
+    let path = dax.device_path.as_deref().unwrap_or_default();
+    let is_below = path.contains(&format!("/{}/", region.name)) && !path.contains("ndbus");
+    let own = dax.resource.zip(dax.size_bytes);
+    is_below
+        || own
+            .zip(extent(region))
+            .is_some_and(|(own, outer)| overlap(own, outer) > 0)
 }
 
 #[cfg(test)]

@@ -50,6 +50,26 @@ pub fn dax(reader: &mut Reader) -> Vec<Dax> {
         .collect()
 }
 
+/// Whether there are NVDIMMs, and all of them are DRAM that a battery keeps until it is saved to flash: the code of their
+/// interface is "byte-addressable, energy backed" (ACPI, NFIT control region; `drivers/acpi/nfit/nfit.h`).
+pub fn nvdimms_are_dram(reader: &mut Reader) -> bool {
+    const BUS: &str = "/sys/bus/nd/devices";
+    const ENERGY_BACKED: u64 = 0x0101;
+    let names = reader.list(BUS).unwrap_or_default();
+    let formats: Vec<Option<u64>> = names
+        .iter()
+        .filter(|name| name.starts_with("nmem"))
+        .map(|name| number_of(reader, &format!("{BUS}/{name}/nfit/format"), unsigned))
+        .collect();
+    !formats.is_empty() && formats.iter().all(|format| *format == Some(ENERGY_BACKED))
+}
+
+/// Whether persistent memory is a disk here (`/dev/pmemN`), for files.
+pub fn has_pmem_disk(reader: &Reader) -> bool {
+    let names = reader.list("/sys/block").unwrap_or_default();
+    names.iter().any(|name| name.starts_with("pmem"))
+}
+
 /// Network devices that move memory without processors, a confounder of before-and-after comparisons: RDMA devices by
 /// name, and `smc` where the kernel has SMC-R loaded (TCP sockets that use RDMA unasked).
 pub fn rdma(reader: &Reader) -> Vec<String> {
@@ -147,6 +167,21 @@ fn number_of<T>(reader: &mut Reader, path: &str, parser: impl FnOnce(&str) -> Op
 mod tests {
     use super::*;
     use crate::fake_root;
+
+    #[test]
+    fn nvdimms_are_dram_where_all_of_them_say_so() {
+        let are_dram = |formats: &[&str]| {
+            let files: Vec<(String, &str)> = (0..)
+                .zip(formats)
+                .map(|(number, format)| (format!("sys/bus/nd/devices/nmem{number}/nfit/format"), *format))
+                .collect();
+            let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+            nvdimms_are_dram(&mut fake_root::reader(&files).1)
+        };
+        assert!(are_dram(&["0x0101\n", "0x0101\n"]));
+        assert!(!are_dram(&["0x0101\n", "0x0301\n"]));
+        assert!(!are_dram(&[]));
+    }
 
     #[test]
     fn a_dax_device_says_which_node_it_feeds_and_which_driver_has_it() {

@@ -9,6 +9,7 @@ pub mod damos;
 pub mod devices;
 pub mod dimms;
 pub mod gpus;
+pub mod guest;
 pub mod hotness;
 pub mod huge_pages;
 pub mod knobs;

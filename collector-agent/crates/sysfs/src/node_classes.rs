@@ -6,7 +6,7 @@ use tierscope_rootfs::Reader;
 use tierscope_sample::placement::NodeClasses;
 
 use crate::classify::evidence::A64FX;
-use crate::{classify, cxl, devices, dimms, gpus, nodes};
+use crate::{classify, cxl, devices, dimms, gpus, guest, nodes};
 
 /// Parameters of the kernel that keep processors from being started, those of a crash kernel among them.
 const CPU_LIMITS: [&str; 4] = ["nr_cpus=", "maxcpus=", "nosmp", "elfcorehdr="];
@@ -24,6 +24,8 @@ pub fn read_facts(reader: &mut Reader) -> classify::Facts {
         dimms: package.dimms,
         cpu_model: package.cpu_model,
         cpu_limit: cpu_limit(reader),
+        guest: package.guest,
+        nvdimms_are_dram: devices::nvdimms_are_dram(reader),
     }
 }
 
@@ -32,6 +34,7 @@ pub fn read_facts(reader: &mut Reader) -> classify::Facts {
 struct Package {
     cpu_model: String,
     dimms: dimms::Dimms,
+    guest: Option<&'static str>,
 }
 
 /// Read once of the running host: some kernels take milliseconds to print the first line of `/proc/cpuinfo`.
@@ -41,6 +44,7 @@ fn package(reader: &mut Reader) -> Package {
     let mut read = || Package {
         cpu_model: cpu_model(reader),
         dimms: dimms::read(reader),
+        guest: guest::kind(reader).filter(|kind| kind.ends_with("guest")),
     };
     if is_live {
         RUNNING.get_or_init(read).clone()

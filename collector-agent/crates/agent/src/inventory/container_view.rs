@@ -3,6 +3,7 @@
 //! shows them their share as a whole (`OpenVZ`).
 
 use tierscope_sample::inventory::Inventory;
+use tierscope_sysfs::guest::OPENVZ;
 
 /// What versions of kernels that are programs say, and what these are. Every kernel of gVisor says that it was built then,
 /// five minutes after Linux 4.4. WSL 2 is a kernel, and writes its maker in small letters.
@@ -11,8 +12,6 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("-Microsoft (", "Windows Subsystem for Linux 1"),
     ("BrandZ virtual linux", "a zone of illumos"),
 ];
-/// Said of a container by [`super::hypervisor`].
-pub(super) const OPENVZ: &str = "openvz-container";
 
 /// Why files of a kernel with this version say nothing of a host; `None` where they may.
 pub(crate) fn sandbox(kernel_version: &str) -> Option<String> {

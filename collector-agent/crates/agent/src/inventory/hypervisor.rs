@@ -4,18 +4,8 @@ use tierscope_rootfs::Reader;
 use tierscope_sample::service::RuleKind;
 
 use tierscope_host::services::Discovered;
+use tierscope_sysfs::guest;
 
-use super::container_view::OPENVZ;
-
-/// Who made the machine, as firmware says, and what that means.
-const MAKERS: [(&str, &str); 6] = [
-    ("QEMU", "kvm-guest"),
-    ("KVM", "kvm-guest"),
-    ("Amazon EC2", "kvm-guest"),
-    ("VMware", "vmware-guest"),
-    ("Microsoft", "hyperv-guest"),
-    ("Xen", "xen-guest"),
-];
 /// Beginnings of names of programs that run a virtual machine each.
 const MONITORS: [&str; 4] = ["qemu-system", "qemu-kvm", "cloud-hypervis", "firecracker"];
 
@@ -25,56 +15,12 @@ pub(super) fn describe(reader: &mut Reader, discovered: &Discovered) -> String {
     let is_host = discovered.processes.iter().any(|process| {
         process.rule == RuleKind::Libvirt || MONITORS.iter().any(|name| process.group.starts_with(name))
     });
-    let guest = guest(reader);
+    let guest = guest::kind(reader);
     match (is_host, guest) {
         (true, Some("none") | None) => "kvm-host".to_owned(),
         (true, Some(guest)) => format!("{guest}, kvm-host"),
         (false, guest) => guest.unwrap_or_default().to_owned(),
     }
-}
-
-/// The kind of guest, `none` for a physical machine; `None` where nothing tells.
-fn guest(reader: &mut Reader) -> Option<&'static str> {
-    let has = |path: &str| reader.root().join(path).exists();
-    // OpenVZ shows its containers the former, and its host both.
-    if has("/proc/vz") && !has("/proc/bc") {
-        return Some(OPENVZ);
-    }
-    let mut maker = String::new();
-    for file in [
-        "/sys/class/dmi/id/sys_vendor",
-        "/sys/class/dmi/id/product_name",
-        "/sys/hypervisor/type",
-    ] {
-        maker.push_str(reader.value(file).unwrap_or_default());
-        maker.push(' ');
-    }
-    let known = MAKERS
-        .iter()
-        .find(|(name, _)| maker.to_lowercase().contains(&name.to_lowercase()));
-    let flags = virtual_flag(reader);
-    match (flags, known) {
-        // Microsoft makes physical machines too; only the processor's flag says that this one is virtual.
-        (Some(false), _) => Some("none"),
-        (Some(true), Some((_, kind))) => Some(*kind),
-        (Some(true), None) => Some("guest"),
-        (None, Some((name, kind))) if *name != "Microsoft" => Some(*kind),
-        (None, _) => None,
-    }
-}
-
-/// Whether the processor says that a hypervisor is below it (x86); `None` where its flags are not shown.
-fn virtual_flag(reader: &mut Reader) -> Option<bool> {
-    let mut flags = None;
-    let path = reader.root().join("/proc/cpuinfo");
-    reader
-        .each_line(&path, 64 << 10, |line| {
-            if flags.is_none() && line.starts_with("flags") {
-                flags = Some(line.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
-            }
-        })
-        .ok()?;
-    flags
 }
 
 #[cfg(test)]

@@ -62,26 +62,33 @@ pub(crate) fn read(reader: &mut Reader, release: &str, architecture: &str) -> Op
 
 /// The running program's own on a live host; in a recording the suffix of the kernel's release, where it has one.
 pub(crate) fn architecture(reader: &Reader, release: &str) -> &'static str {
-    const SUFFIXES: [(&str, &str); 9] = [
-        ("-amd64", "x86_64"),
-        (".x86_64", "x86_64"),
-        ("-arm64", "aarch64"),
-        (".aarch64", "aarch64"),
-        ("-ppc64el", "powerpc64"),
-        ("-powerpc64le", "powerpc64"),
-        (".ppc64le", "powerpc64"),
-        ("-riscv64", "riscv64"),
-        ("-s390x", "s390x"),
+    /// Last words of releases, as distributions name architectures.
+    const NAMES: [(&str, &str); 12] = [
+        ("amd64", "x86_64"),
+        ("x86_64", "x86_64"),
+        ("arm64", "aarch64"),
+        ("aarch64", "aarch64"),
+        ("ppc64el", "powerpc64"),
+        ("powerpc64le", "powerpc64"),
+        ("ppc64le", "powerpc64"),
+        ("riscv64", "riscv64"),
+        ("s390x", "s390x"),
+        ("loong64", "loongarch64"),
+        ("loongarch64", "loongarch64"),
+        ("i686", "x86"),
     ];
     if reader.root().is_live() {
         return std::env::consts::ARCH;
     }
-    // A page size may follow: `5.14.0-427.el9.aarch64+64k`.
-    let release = release.trim_end_matches("+64k").trim_end_matches("+16k");
-    SUFFIXES
-        .iter()
-        .find(|(suffix, _)| release.ends_with(suffix))
-        .map_or("", |(_, architecture)| architecture)
+    let name_of = |release: &str| {
+        let last = release.rsplit(['-', '.']).next()?;
+        let (_, architecture) = NAMES.iter().find(|(name, _)| *name == last)?;
+        Some(*architecture)
+    };
+    // A variant may follow: `5.14.0-427.el9.aarch64+64k`, `5.14.0-427.el9.x86_64+rt`, `...+64k-debug`.
+    name_of(release)
+        .or_else(|| name_of(release.rsplit_once('+')?.0))
+        .unwrap_or_default()
 }
 
 /// What the kernel tells each program when it starts it, in words of eight bytes. Recordings seldom have it.
@@ -181,6 +188,27 @@ mod tests {
 
     fn bytes_of(root: &FakeRoot) -> Option<u32> {
         read(&mut Reader::new(root.root()), "6.8.0", "aarch64").map(|size| size.bytes)
+    }
+
+    #[test]
+    fn the_release_of_a_recording_names_its_architecture() {
+        let root = FakeRoot::new();
+        let reader = Reader::new(root.root());
+        for (release, expected) in [
+            ("5.14.0-503.el9.s390x", "s390x"),
+            ("6.1.0-28-s390x", "s390x"),
+            ("5.14.0-427.el9.x86_64+rt", "x86_64"),
+            ("5.14.0-427.el9.aarch64+64k-debug", "aarch64"),
+            ("6.8.8-400.asahi.fc40.aarch64+16k", "aarch64"),
+            ("6.12.95+deb12-amd64", "x86_64"),
+            ("6.11.0-0.fc42.riscv64", "riscv64"),
+            ("6.12.9-loong64", "loongarch64"),
+            ("6.8.0-45-generic", ""),
+            ("6.6.51+rpt-rpi-2712", ""),
+            ("", ""),
+        ] {
+            assert_eq!(architecture(&reader, release), expected, "{release}");
+        }
     }
 
     #[test]

@@ -69,6 +69,18 @@ pub(super) fn of_bus(facts: &Facts, dax: &Dax) -> Option<Told> {
             format!("{name} on persistent memory of the firmware's map or of memmap= feeds the node");
         return Some((Class::Pmem, Likely, evidence));
     }
+    if path.contains("ibm,pmemory") || path.contains("ibm,persistent-memory") {
+        let evidence = format!(
+            "{name} on a volume of the hypervisor feeds the node (vPMEM of PowerVM, which lies in DRAM)"
+        );
+        return Some((Class::Dram, Likely, evidence));
+    }
+    if facts.nvdimms_are_dram && path.contains("ndbus") {
+        let evidence = format!(
+            "{name} feeds the node, on NVDIMMs that are DRAM with a battery (NVDIMM-N, interface 0x0101)"
+        );
+        return Some((Class::Dram, Likely, evidence));
+    }
     if path.contains("ndbus") || path.contains("nfit") {
         let evidence = format!("{name} on an NVDIMM bus feeds the node");
         return Some((Class::Pmem, Certain, evidence));

@@ -89,6 +89,10 @@ pub struct Facts {
     pub cpu_model: String,
     /// What keeps the kernel from running all processors, such as `nr_cpus=1`; `None` where nothing does.
     pub cpu_limit: Option<String>,
+    /// The kind of virtual machine that this is, such as `kvm-guest`; `None` where it is none or nothing tells.
+    pub guest: Option<&'static str>,
+    /// Whether all NVDIMMs are DRAM that a battery keeps (NVDIMM-N).
+    pub nvdimms_are_dram: bool,
 }
 
 impl Facts {

@@ -54,6 +54,7 @@ pub(super) fn of_devices(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> V
                 .unwrap_or_else(|| evidence::of_unknown_bus(dax, "nothing tells what it is"));
             Some(part(class, dax.size_bytes?, why))
         })
+        .filter(|part| part.class != Class::Dram)
         .collect();
     for region in &facts.regions {
         let Some(own) = extent(region) else { continue };

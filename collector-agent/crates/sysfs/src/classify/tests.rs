@@ -192,6 +192,59 @@ fn hbm_without_ratings_is_told_by_the_processor_alone() {
 }
 
 #[test]
+fn what_a_hypervisor_shows_as_a_slow_device_is_not_certain() {
+    let slow = node(1, "", None, None);
+    let mut facts = facts(&slow);
+    for (path, class) in [
+        ("../../../devices/ACPI0012:00/ndbus0/region0/dax0.0", Class::Pmem),
+        (
+            "../../../devices/ACPI0017:00/root0/decoder0.0/region0/dax_region0/dax0.0",
+            Class::Cxl,
+        ),
+    ] {
+        facts.dax = vec![dax(Some(path))];
+        facts.guest = None;
+        assert_eq!(told(&facts, &slow, &[]).1, Certainty::Certain);
+        facts.guest = Some("kvm-guest");
+        let (told_class, certainty, evidence) = told(&facts, &slow, &[]);
+        assert_eq!((told_class, certainty), (class, Certainty::Likely));
+        assert!(
+            evidence.ends_with("as the hypervisor of this kvm-guest shows it"),
+            "{evidence}"
+        );
+    }
+    let own = node(0, "0-1", None, None);
+    assert_eq!(
+        told(&facts, &own, &[]).1,
+        Certainty::Certain,
+        "memory of its processors"
+    );
+}
+
+#[test]
+fn nvdimms_and_volumes_that_are_dram_are_no_slower_memory() {
+    let slow = node(1, "", None, None);
+    let mut facts = facts(&slow);
+    facts.dax = vec![dax(Some("../../../devices/ACPI0012:00/ndbus0/region0/dax0.0"))];
+    facts.nvdimms_are_dram = true;
+    let (class, certainty, _) = told(&facts, &slow, &[]);
+    assert_eq!((class, certainty), (Class::Dram, Certainty::Likely));
+    facts.dax[0].target_node = Some(0);
+    facts.dax[0].driver = Some("kmem".to_owned());
+    let own = facts.nodes[0].clone();
+    assert_eq!(
+        classify(&facts, &own, &[]).parts,
+        [],
+        "DRAM in a node of DRAM is no part"
+    );
+    facts.nvdimms_are_dram = false;
+    facts.dax = vec![dax(Some(
+        "../../../devices/platform/ibm,persistent-memory:ibm,pmemory@44100001/ndbus0/region0/dax0.0",
+    ))];
+    assert_eq!(told(&facts, &slow, &[]).0, Class::Dram);
+}
+
+#[test]
 fn a_host_that_has_nothing_but_hbm_has_no_dram() {
     let facts = Facts {
         nodes: vec![node(0, "0-1", None, None)],
