@@ -1,5 +1,6 @@
 //! What the host is: processors, nodes, tiers, settings, devices, services, and which collectors it allows.
 
+mod balloon;
 pub(crate) mod container_view;
 mod hypervisor;
 pub(crate) mod memory_order;
@@ -19,7 +20,8 @@ use tierscope_sysfs::{cgroup, classify, cxl, devices, knobs, nodes};
 use crate::collect::Collector;
 use crate::doctor::{self, LinkErrors, file_problems};
 
-pub(crate) use tree::{Tree, noun};
+pub(crate) use balloon::balloon_pages;
+pub(crate) use tree::{NO_SETTING, Tree, noun};
 
 /// Describes the host beneath the collector's root. Reads some hundred small files: once a minute is often enough.
 /// Host name and labels may be set by the caller afterwards.

@@ -212,7 +212,8 @@ fn promotion(host: &Host, tiering: &Tiering) -> Check {
 
 /// How a setting came out, and the fix that `doctor` has for it. What lies in the lower tier decides what is right.
 fn setting<'a>(host: &'a Host, tiering: &Tiering, is_on: Option<bool>, finding: &str) -> (Outcome, &'a str) {
-    const NOT_THERE: &str = "Use a kernel that has the setting: Linux 6.1 or later.";
+    const NOT_THERE: &str =
+        "Use a kernel that has the setting: Linux 6.1 or later, with CONFIG_NUMA_BALANCING for promotion.";
     let next = |id: &str, other: &'a str| found(host, id).map_or(other, |(_, fix)| fix);
     match (&tiering.lower, is_on) {
         (Lower::Slower(_) | Lower::Nothing, Some(true)) | (Lower::Faster(_) | Lower::Gpu(_), Some(false)) => {

@@ -109,7 +109,7 @@ pub(super) fn judge(host: &Host) -> Result<Memory, String> {
         ),
         dram_needed: figure(
             dram_needed,
-            "the larger of twice the active memory, and active and immovable memory together; at least without caches that shrink".into(),
+            "the larger of twice the active memory, and active and immovable memory together; at least without what could be given back".into(),
         ),
         dram_saving: figure(dram_saving, "DRAM less the DRAM that is needed".into()),
     })

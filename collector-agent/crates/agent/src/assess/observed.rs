@@ -148,6 +148,20 @@ impl Reading {
             .reduce(i64::saturating_add)
     }
 
+    /// Reserved huge pages of a node that are free, in bytes; 0 where it tells of none.
+    pub(super) fn free_huge_bytes(&self, node: u32) -> i64 {
+        let pools = self
+            .nodes
+            .get(&node.to_string())
+            .and_then(|node| node.get("hugepages"));
+        let free = pools.into_iter().flatten().filter_map(|(name, pages)| {
+            let size = name.strip_prefix("free_hugepages[")?.strip_suffix("kB]")?;
+            let kib: i64 = size.parse().ok()?;
+            Some((*pages)?.saturating_mul(kib).saturating_mul(1 << 10))
+        });
+        free.fold(0, i64::saturating_add)
+    }
+
     /// The sizes that must fit together.
     pub(super) fn sizes(&self) -> Sizes {
         let mut sizes = Sizes::of_nodes(&self.inventory);

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tierscope_sample::inventory::Inventory;
 
 use super::observed::Reading;
+use crate::inventory::balloon_pages;
 use crate::inventory::container_view::{self, MOVABLE};
 use crate::inventory::memory_order::MemoryOrder;
 
@@ -24,7 +25,8 @@ pub(super) struct Stock {
     pub(super) used_bytes: i64,
     /// Of that: pages on the lists of reclaim, which the kernel can move.
     pub(super) movable_bytes: i64,
-    /// Of what is in use and not on those lists: caches of the kernel that shrink when memory is short (slab, ZFS).
+    /// Of what is in use and not on those lists: what no program needs. Caches of the kernel that shrink when memory is short
+    /// (slab, ZFS), reserved huge pages that are free, and what a balloon holds for the hypervisor.
     pub(super) shrinkable_bytes: i64,
     /// Of the movable pages: on the inactive lists, where reclaim would begin. No measure of coldness.
     pub(super) inactive_bytes: i64,
@@ -62,7 +64,9 @@ impl Stock {
         let shrinkable_bytes = shrinkable_bytes(
             at,
             base.is_none(),
-            size_bytes("SReclaimable"),
+            size_bytes("SReclaimable")
+                .unwrap_or(0)
+                .saturating_add(free_huge_bytes(at, &base_ids)),
             used_bytes - movable_bytes,
         );
         Ok(Self {
@@ -123,16 +127,34 @@ fn parts_bytes(inventory: &Inventory, nodes: &[u32], classes: &[&str]) -> i64 {
     of_class.fold(0, |sum, part| sum.saturating_add(part.bytes))
 }
 
-/// Bytes that the kernel gives back when memory is short though no list of reclaim holds them: slab that says so, and
-/// the cache of ZFS down to its minimum. That cache does not say on which node it lies, so that it counts only where
-/// one kind of memory holds all of it.
-fn shrinkable_bytes(at: &Reading, is_all: bool, slab_bytes: Option<i64>, most: i64) -> i64 {
-    let arc = |name: &str| at.value("arcstats", name).filter(|_| is_all);
+/// Bytes in use that could be given back though no list of reclaim holds them: `told_bytes`; the cache of ZFS down to its
+/// minimum; and what a balloon holds. The last two do not say on which node they lie, so that they count only where one kind
+/// of memory holds all of them. A driver may have taken its balloon out of `MemTotal` already: a bound from below errs
+/// downwards then.
+fn shrinkable_bytes(at: &Reading, is_all: bool, told_bytes: i64, most: i64) -> i64 {
+    if !is_all {
+        return told_bytes.clamp(0, most.max(0));
+    }
+    let arc = |name: &str| at.value("arcstats", name);
     let arc_bytes = arc("size")
         .zip(arc("c_min"))
         .map_or(0, |(size, least)| (size - least).max(0));
-    slab_bytes
-        .unwrap_or(0)
+    let pages = balloon_pages(|name| at.value("vmstat", name)).unwrap_or(0);
+    let balloon_bytes = pages.saturating_mul(i64::from(at.inventory.page_size_bytes));
+    told_bytes
         .saturating_add(arc_bytes)
+        .saturating_add(balloon_bytes)
         .clamp(0, most.max(0))
+}
+
+/// Reserved huge pages of these nodes that are free and promised to nobody. Promises count for the host and for one size:
+/// all of them are taken off here.
+fn free_huge_bytes(at: &Reading, nodes: &[u32]) -> i64 {
+    let free = nodes.iter().map(|id| at.free_huge_bytes(*id));
+    let free_bytes = free.fold(0, i64::saturating_add);
+    let promised = at
+        .value("meminfo", "HugePages_Rsvd")
+        .zip(at.value("meminfo", "Hugepagesize"));
+    let promised_bytes = promised.map_or(0, |(pages, bytes)| pages.saturating_mul(bytes));
+    (free_bytes - promised_bytes).max(0)
 }

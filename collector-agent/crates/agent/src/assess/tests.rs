@@ -334,6 +334,30 @@ fn the_cache_of_zfs_gives_way_down_to_its_minimum() {
 }
 
 #[test]
+fn free_huge_pages_and_a_balloon_are_needed_by_no_program() {
+    let root = host(30_000);
+    let pool = "sys/devices/system/node/node0/hugepages/hugepages-2048kB";
+    root.write(&format!("{pool}/nr_hugepages"), "45\n");
+    let free = |pages: i64| {
+        root.write(&format!("{pool}/free_hugepages"), &format!("{pages}\n"));
+        interval_mib(&assess(&root), "dram_needed")
+    };
+    // Of 100 MiB that no list holds, 90 are reserved as huge pages.
+    assert_eq!(free(0), [100, 1200]);
+    assert_eq!(free(40), [20, 1200]);
+    let root = host(30_000);
+    let balloon = |text: &str| {
+        let vmstat = std::fs::read_to_string(root.root().join("proc/vmstat")).unwrap();
+        root.write("proc/vmstat", &format!("{vmstat}{text}"));
+        interval_mib(&assess(&root), "dram_needed")
+    };
+    // The size of a page follows from the free memory, 200 MiB.
+    assert_eq!(balloon("nr_free_pages 51200\n"), [100, 1200]);
+    let at_most = balloon("balloon_inflate 30720\nballoon_deflate 10240\n");
+    assert_eq!(at_most, [20, 1200], "80 MiB");
+}
+
+#[test]
 fn sizes_of_a_container_over_those_of_its_host_give_no_figure() {
     let root = host(0);
     root.write(

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tierscope_procfs::{counters, host, numa_maps, process, zoneinfo};
-use tierscope_rootfs::Reader;
+use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sample::inventory::{FileProblem, Inventory, Node};
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
-use tierscope_sysfs::{cxl, devices, hotness, knobs, node_classes, ratings};
+use tierscope_sysfs::{cgroup, cxl, devices, hotness, knobs, node_classes, ratings};
 
 use tierscope_host::services::Discovered;
 
@@ -32,7 +32,9 @@ pub(crate) struct Facts<'a> {
     /// Effective capabilities of the agent, where known.
     pub(crate) capabilities: Option<u64>,
     /// Whether the kernel gives pressure stall information.
-    pub(crate) has_pressure: bool,
+    pub(crate) pressure: Pressure,
+    /// Whether control groups of version 2 lack their memory controller.
+    pub(crate) memory_controller_is_off: bool,
     /// Nodes on which kswapd gave up.
     pub(crate) given_up_nodes: Vec<u32>,
     /// Free pages of each node, where the kernel prints its zones.
@@ -76,6 +78,19 @@ pub(crate) struct Sees {
     pub(crate) policies: bool,
 }
 
+/// What the kernel's file of pressure stall information is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pressure {
+    /// It is there.
+    Given,
+    /// There is none.
+    Absent,
+    /// It is there, and the kernel refuses to print it: built in, and off at boot.
+    Refused,
+    /// It is there without a byte, as a copy of one that is refused is.
+    Empty,
+}
+
 /// Devices with memory, and the blocks in which it comes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Devices {
@@ -87,6 +102,10 @@ pub(crate) struct Devices {
     pub(crate) regions: Vec<cxl::Region>,
     /// dax devices.
     pub(crate) dax: Vec<devices::Dax>,
+    /// Whether a block device of persistent memory (`/dev/pmemN`) is there.
+    pub(crate) has_pmem_disk: bool,
+    /// Whether memory of a partition comes block by block when it is configured (IBM Z, Linux 6.19 and later).
+    pub(crate) configures_blocks: bool,
     /// Memory blocks; `None` where the host shows none.
     pub(crate) blocks: Option<Blocks>,
     /// Monitoring units of CXL devices that count hot blocks by themselves.
@@ -111,7 +130,8 @@ impl<'a> Facts<'a> {
         let mut facts = Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
-            has_pressure: reader.root().join("/proc/pressure/memory").exists(),
+            pressure: pressure_of(reader),
+            memory_controller_is_off: cgroup::memory_is_off(reader),
             given_up_nodes,
             free_pages,
             devices: Devices {
@@ -119,6 +139,8 @@ impl<'a> Facts<'a> {
                 undriven: cxl::undriven(reader),
                 regions: cxl::regions(reader),
                 dax: devices::dax(reader),
+                has_pmem_disk: devices::has_pmem_disk(reader),
+                configures_blocks: reader.root().join("/sys/firmware/memory").exists(),
                 blocks: memory_blocks::read(reader).ok(),
                 hotness: hotness::instances(reader),
                 risen: Vec::new(),
@@ -226,13 +248,18 @@ impl<'a> Facts<'a> {
             .collect()
     }
 
-    /// Pages that the kernel counted as moved between tiers since boot.
-    pub(crate) fn moved_pages(&self) -> i64 {
+    /// Pages that the kernel counted as moved between tiers since boot, by direction.
+    pub(crate) fn moves(&self) -> Moves {
         let mut moves = Moves::default();
         for (name, value) in &self.vmstat {
             moves.add(name, *value);
         }
-        moves.sum()
+        moves
+    }
+
+    /// The same, both directions together.
+    pub(crate) fn moved_pages(&self) -> i64 {
+        self.moves().sum()
     }
 
     /// A counter of the host; `None` where the kernel has none of that name.
@@ -243,6 +270,15 @@ impl<'a> Facts<'a> {
     /// The sum of those of these counters that the kernel has.
     pub(crate) fn sum(&self, names: &[&str]) -> i64 {
         names.iter().filter_map(|name| self.counter(name)).sum()
+    }
+}
+
+fn pressure_of(reader: &mut Reader) -> Pressure {
+    match reader.read("/proc/pressure/memory") {
+        Ok("") => Pressure::Empty,
+        Err(Missing::Absent) => Pressure::Absent,
+        Err(Missing::Unreadable(why)) if why != DENIED => Pressure::Refused,
+        Ok(_) | Err(Missing::Unreadable(_)) => Pressure::Given,
     }
 }
 

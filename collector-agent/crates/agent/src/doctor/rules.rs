@@ -10,7 +10,7 @@ mod tiering;
 use tierscope_sample::inventory::{Finding, SwapDevice};
 
 use super::Facts;
-use super::facts::{CONTROL_GROUPS, PRESSURE};
+use super::facts::{CONTROL_GROUPS, PRESSURE, Pressure};
 use super::hazards::{LRU_GEN, is_zram, multi_generational};
 use finding::{
     BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
@@ -26,6 +26,7 @@ const RULES: &[Rule] = &[
     hardware::degraded_link,
     hardware::link_errors,
     hardware::offline_memory,
+    hardware::standby_memory,
     hardware::idle_memory,
     hardware::unmovable,
     counting::uncounted_demotion,
@@ -67,6 +68,7 @@ const RULES: &[Rule] = &[
     counting::unseen_schemes,
     tiering::min_ttl,
     counting::guest,
+    counting::ballooned,
     tpp_kernel,
     privileges,
     memory::not_in_tree,
@@ -95,9 +97,18 @@ fn cgroup_v1(facts: &Facts<'_>) -> Option<Finding> {
             "no memory control groups are mounted: nothing can be attributed to services by them",
             "Mount cgroup2 at /sys/fs/cgroup, or run a systemd that does.",
         ),
-        _ => return None,
+        _ => return memory_controller_off(facts),
     };
     Some(finding("no-cgroup-v2", "warning", CERTAIN, cause, fix))
+}
+
+fn memory_controller_off(facts: &Facts<'_>) -> Option<Finding> {
+    facts.memory_controller_is_off.then(|| {
+        let cause = "the memory controller of control groups is off: nothing can be attributed to services by them";
+        let fix = "Boot without `cgroup_disable=memory` (kernels of Raspberry Pi add it by themselves: `cgroup_enable=memory`). In a \
+                   container, run the agent on the host, or hand the controller on (`Delegate=memory`).";
+        finding("no-memory-controller", "warning", CERTAIN, cause, fix)
+    })
 }
 
 fn numa_stat_off(facts: &Facts<'_>) -> Option<Finding> {
@@ -153,11 +164,23 @@ fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn no_pressure(facts: &Facts<'_>) -> Option<Finding> {
-    (!facts.has_pressure && !facts.lacks.contains(&PRESSURE)).then(|| {
-        let cause = "the kernel gives no pressure stall information";
-        let fix = "Boot with `psi=1`, on a kernel built with CONFIG_PSI.";
-        finding("no-pressure", "info", CERTAIN, cause, fix)
-    })
+    if facts.lacks.contains(&PRESSURE) {
+        return None;
+    }
+    let (confidence, cause) = match facts.pressure {
+        Pressure::Given => return None,
+        Pressure::Absent => (CERTAIN, "the kernel gives no pressure stall information"),
+        Pressure::Refused => (
+            CERTAIN,
+            "the kernel has pressure stall information, and it was off at boot: its files cannot be read",
+        ),
+        Pressure::Empty => (
+            LIKELY,
+            "/proc/pressure/memory has no text here, as where pressure stall information was off at boot",
+        ),
+    };
+    let fix = "Boot with `psi=1`, on a kernel built with CONFIG_PSI.";
+    Some(finding("no-pressure", "info", confidence, cause, fix))
 }
 
 fn huge_pages(facts: &Facts<'_>) -> Option<Finding> {

@@ -5,7 +5,7 @@ use tierscope_sysfs::knobs;
 
 use super::hazards::DamonMoves;
 use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
-use crate::inventory::noun;
+use crate::inventory::{NO_SETTING, noun};
 
 const DEMOTION: &str = "/sys/kernel/mm/numa/demotion_enabled";
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
@@ -81,7 +81,10 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
         knob.and_then(|knob| knob.value.as_deref()).map(knobs::selected)
     };
     let reclaim_demotes = value(DEMOTION).and_then(knobs::switch);
-    let balancing_promotes = value(BALANCING).and_then(|value| Some(value.parse::<u32>().ok()? & 2 != 0));
+    let has_none = lacks_balancing(inventory, moves);
+    let balancing_promotes = value(BALANCING)
+        .and_then(|value| Some(value.parse::<u32>().ok()? & 2 != 0))
+        .or(has_none.then_some(false));
     let damon = DamonMoves::of(inventory);
     // DAMON moves pages whatever the settings of reclaim and of NUMA balancing are.
     let either = |damon: bool, setting: Option<bool>| if damon { Some(true) } else { setting };
@@ -96,6 +99,7 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
     reasons.push(match (damon.promotes, balancing_promotes) {
         (true, Some(true)) => "promotion is on, by DAMON (migrate_hot) and by NUMA balancing".to_owned(),
         (true, _) => "promotion is on, by DAMON (migrate_hot)".to_owned(),
+        (false, _) if has_none => "promotion is off: the kernel is built without NUMA balancing".to_owned(),
         _ => word("promotion", promotes, knob(BALANCING), moves.promoted),
     });
     let other = inventory
@@ -110,6 +114,18 @@ pub(crate) fn judge(inventory: &Inventory, moves: Moves) -> Tiering {
         promotes,
         reasons,
     }
+}
+
+/// Whether the kernel is built without NUMA balancing, which promotes: the running one has no setting of it, and one of a
+/// tree prints tiers and demotions, and no count of promotions (`CONFIG_NUMA_BALANCING` of `include/linux/mmzone.h`).
+pub(crate) fn lacks_balancing(inventory: &Inventory, moves: Moves) -> bool {
+    let has_no_setting = inventory.knobs.iter().any(|knob| {
+        knob.path == BALANCING && knob.value.is_none() && knob.unavailable.as_deref() == Some(NO_SETTING)
+    });
+    let counts_no_promotion = moves.demoted.is_some() && moves.promoted.is_none();
+    has_no_setting
+        && TierOrder::of(inventory) == TierOrder::Kernel
+        && (inventory.tree.is_empty() || counts_no_promotion)
 }
 
 fn state_of(demotes: Option<bool>, promotes: Option<bool>, other_mover: bool) -> &'static str {
@@ -274,6 +290,27 @@ mod tests {
             "{:?}",
             tiering.reasons
         );
+    }
+
+    #[test]
+    fn a_kernel_without_numa_balancing_promotes_nothing() {
+        let mut inventory = host(1 << 30, "true", "2");
+        inventory.knobs[1].value = None;
+        inventory.knobs[1].unavailable = Some(NO_SETTING.to_owned());
+        let tiering = judge(&inventory, SILENT);
+        assert_eq!((tiering.state, tiering.promotes), ("partly", Some(false)));
+        inventory.tree = "tree".to_owned();
+        let demoted = Moves {
+            demoted: Some(0),
+            promoted: None,
+        };
+        assert_eq!(judge(&inventory, demoted).state, "partly");
+        assert_eq!(judge(&inventory, SILENT).state, "unknown", "the tree may lack it");
+        let both = Moves {
+            promoted: Some(0),
+            ..demoted
+        };
+        assert_eq!(judge(&inventory, both).state, "unknown");
     }
 
     #[test]

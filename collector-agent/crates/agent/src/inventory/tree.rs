@@ -5,6 +5,8 @@ use tierscope_import::tree::SUPPORTCONFIG;
 use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sysfs::knobs::Knob;
 
+/// Said of a setting that is not there where that is the kernel's answer.
+pub(crate) const NO_SETTING: &str = "this kernel has no such setting";
 /// Tiers are in sysfs from this release on (`mm/memory-tiers.c`).
 const TIERS_SINCE: (u32, u32) = (6, 1);
 
@@ -62,7 +64,7 @@ impl Tree {
                 let of_tiers = self.prints_tiers && knob.path.contains("/mm/numa/");
                 let is_answer = self.is_live() || (self.is_complete && !of_tiers);
                 Some(if is_answer {
-                    "this kernel has no such setting".to_owned()
+                    NO_SETTING.to_owned()
                 } else {
                     format!("not in this {}", self.noun())
                 })

@@ -6,6 +6,7 @@ use tierscope_sysfs::damon_admin::Kdamond;
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding};
 use crate::doctor::Facts;
 use crate::doctor::hazards::{DAMON_MTIER, says};
+use crate::inventory::balloon_pages;
 
 /// Counters of demoted pages, by who demoted them.
 const DEMOTED: [&str; 4] = [
@@ -151,6 +152,27 @@ pub(super) fn user_space_mover(facts: &Facts<'_>) -> Option<Finding> {
         says("user-space-mover")
     );
     Some(finding("user-space-mover", "info", LIKELY, cause, &fix))
+}
+
+/// Share of the memory of a guest that a balloon holds above which it is told, in percent.
+const BALLOON_PERCENT: i64 = 5;
+
+/// Memory that the hypervisor took back by a balloon.
+pub(super) fn ballooned(facts: &Facts<'_>) -> Option<Finding> {
+    let pages = balloon_pages(|name| facts.counter(name))?;
+    let page_bytes = Some(i64::from(facts.inventory.page_size_bytes)).filter(|bytes| *bytes > 0)?;
+    let bytes = pages.saturating_mul(page_bytes);
+    let nodes = facts.inventory.nodes.iter().filter_map(|node| node.memory_bytes);
+    let all_bytes = nodes.fold(0, i64::saturating_add);
+    (all_bytes > 0 && bytes > all_bytes / 100 * BALLOON_PERCENT).then(|| {
+        let cause = format!(
+            "the hypervisor holds {:.1} GiB of this guest by a balloon: no program has that memory, and where its driver leaves it in \
+             MemTotal it reads as in use",
+            bytes as f64 / f64::from(1 << 30)
+        );
+        let fix = "Count it out of what is used. If memory is short here, ask whoever runs the hypervisor: its host is short of memory.";
+        finding("memory-ballooned", "info", LIKELY, cause, fix)
+    })
 }
 
 /// Programs that clear accessed bits, so that a clear one says nothing of how long a page was idle.

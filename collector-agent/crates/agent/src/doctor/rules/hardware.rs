@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use tierscope_sample::advice::charter;
 use tierscope_sample::inventory::{Finding, Node, Unmovable};
-use tierscope_sysfs::cxl::{Link, Memory};
+use tierscope_sysfs::classify;
+use tierscope_sysfs::cxl::{Link, Memory, Region};
+use tierscope_sysfs::devices::Dax;
 
 use super::finding::{CERTAIN, LIKELY, finding};
 use super::memory::{is_large, sizes_of_tiers};
@@ -168,6 +170,12 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     }
     let undriven = devices.undriven.iter();
     idle.extend(undriven.map(|address| format!("{address} is CXL memory without a driver")));
+    let undaxed = undaxed(facts);
+    idle.extend(
+        undaxed
+            .iter()
+            .map(|(name, bytes)| format!("{} MiB of {name} belong to no dax device", bytes >> 20)),
+    );
     let mapped = idle.len();
     for region in devices
         .regions
@@ -186,17 +194,70 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
         } else {
             ""
         };
-        let why = if devices.undriven.is_empty() {
-            ""
-        } else {
-            "`dmesg` says why no driver took the device. "
-        };
+        let mut why = String::new();
+        if !devices.undriven.is_empty() {
+            why.push_str("`dmesg` says why no driver took the device. ");
+        }
+        if !undaxed.is_empty() {
+            why.push_str(NO_DAX);
+        }
         let fix = format!(
             "{why}{first}`daxctl reconfigure-device --mode=system-ram daxX.Y`, if the kernel is to use it: never memory that \
              programs map (famfs, pmem libraries) or that other hosts share."
         );
         finding("device-memory-idle", "warning", LIKELY, cause, &fix)
     })
+}
+
+/// What makes dax devices of a region (`drivers/dax/cxl.c`).
+const NO_DAX: &str = "A region gets its dax device from the module dax_cxl (`modprobe dax_cxl`; a kernel without \
+                      CONFIG_DEV_DAX_CXL has none), or from `daxctl create-device -r regionN` where a part of it is free. ";
+
+/// Committed regions of volatile memory of which a part is in no dax device, with the bytes of it; none where nodes may
+/// hold that memory without one, as where firmware brought it online, or where dax devices do not say where they hang.
+fn undaxed<'f>(facts: &'f Facts<'_>) -> Vec<(&'f str, u64)> {
+    let devices = &facts.devices;
+    let is_placed = |dax: &Dax| dax.device_path.is_some() || dax.resource.is_some();
+    if !devices.dax.iter().all(is_placed) {
+        return Vec::new();
+    }
+    let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
+    let committed = volatile.filter(|region| region.committed == Some(true));
+    let mut found = Vec::new();
+    for region in committed {
+        let serving = devices.dax.iter().filter(|dax| classify::serves(region, dax));
+        let in_dax: u64 = serving.filter_map(|dax| dax.size_bytes).sum();
+        let size_bytes = region.size_bytes.unwrap_or(0);
+        if in_dax < size_bytes / 100 * ONLINE_PERCENT.unsigned_abs() {
+            found.push((region.name.as_str(), size_bytes - in_dax));
+        }
+    }
+    let missing: u64 = found.iter().map(|(_, bytes)| bytes).sum();
+    let fed = feeding(facts);
+    let without_dax = facts
+        .inventory
+        .nodes
+        .iter()
+        .filter(|node| !fed.contains_key(&node.id));
+    let in_nodes: i64 = without_dax.map(cxl_bytes).sum();
+    if in_nodes.unsigned_abs() >= missing / 100 * ONLINE_PERCENT.unsigned_abs() {
+        found.clear();
+    }
+    found
+}
+
+/// Bytes of a node that may be of CXL. Where the memory of processors is more than its modules hold, CXL may be in one pool
+/// with it.
+fn cxl_bytes(node: &Node) -> i64 {
+    let may_be_cxl = match node.tier_class.as_str() {
+        "dram" => node.tier_certainty == LIKELY,
+        class => ["cxl", "unknown"].contains(&class),
+    };
+    if may_be_cxl {
+        return node.memory_bytes.unwrap_or(0);
+    }
+    let parts = node.parts.iter().filter(|part| part.tier_class == "cxl");
+    parts.map(|part| part.bytes).sum()
 }
 
 /// Volatile CXL capacity that no region holds and no node can be, from half a device on: nodes lack what the kernel
@@ -207,20 +268,7 @@ fn unmapped_bytes(facts: &Facts<'_>) -> Option<i64> {
     let smallest = capacities.clone().filter(|bytes| *bytes > 0).min()?;
     let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
     let in_regions: u64 = volatile.filter_map(|region| region.size_bytes).sum();
-    // Where the memory of processors is more than its modules hold, CXL may be in one pool with it.
-    let may_be_cxl = |node: &Node| match node.tier_class.as_str() {
-        "dram" => node.tier_certainty == LIKELY,
-        class => ["cxl", "unknown"].contains(&class),
-    };
-    let mut in_nodes = 0;
-    for node in &facts.inventory.nodes {
-        let parts = node.parts.iter().filter(|part| part.tier_class == "cxl");
-        in_nodes += if may_be_cxl(node) {
-            node.memory_bytes.unwrap_or(0)
-        } else {
-            parts.map(|part| part.bytes).sum()
-        };
-    }
+    let in_nodes = facts.inventory.nodes.iter().map(cxl_bytes).sum();
     let used = i64::try_from(in_regions).unwrap_or(i64::MAX).max(in_nodes);
     Some(capacities.sum::<i64>().saturating_sub(used)).filter(|idle| *idle > smallest / 2)
 }
@@ -228,7 +276,13 @@ fn unmapped_bytes(facts: &Facts<'_>) -> Option<i64> {
 /// CXL devices whose whole capacity is persistent, which no kernel uses as memory by itself.
 pub(super) fn persistent_only(facts: &Facts<'_>) -> Option<Finding> {
     let devices = &facts.devices;
-    if devices.regions.iter().any(|region| region.mode == "pmem") {
+    // A region of it alone is no memory yet, and no file either: the bus of NVDIMMs makes both of it.
+    let is_used = devices.dax.iter().any(|dax| {
+        let path = dax.device_path.as_deref().unwrap_or_default();
+        let of_region = |region: &Region| region.mode == "pmem" && classify::serves(region, dax);
+        path.contains("nvdimm-bridge") || devices.regions.iter().any(of_region)
+    });
+    if devices.has_pmem_disk || is_used {
         return None;
     }
     let persistent: Vec<String> = devices
@@ -257,7 +311,7 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
     let (mut offline, mut offline_bytes) = (Vec::new(), 0);
     if let Some(blocks) = facts.devices.blocks {
         let count = blocks.offline.unwrap_or(0);
-        if count > 0 {
+        if count > 0 && !is_standby(facts) {
             offline_bytes = blocks.block_bytes.map_or(0, |bytes| count.saturating_mul(bytes));
             let size = match offline_bytes {
                 0 => String::new(),
@@ -296,6 +350,27 @@ pub(super) fn offline_memory(facts: &Facts<'_>) -> Option<Finding> {
         };
         finding("memory-offline", "warning", CERTAIN, offline.join("; "), &fix)
     })
+}
+
+/// Whether blocks that are offline are memory that a partition may ask for, not memory that lies idle: IBM Z showed all of it
+/// as blocks until each had to be configured first.
+fn is_standby(facts: &Facts<'_>) -> bool {
+    facts.inventory.architecture == "s390x" && !facts.devices.configures_blocks
+}
+
+/// Memory that a partition of IBM Z may still get.
+pub(super) fn standby_memory(facts: &Facts<'_>) -> Option<Finding> {
+    let blocks = facts.devices.blocks?;
+    let count = blocks.offline.filter(|count| *count > 0 && is_standby(facts))?;
+    let size_mib = blocks
+        .block_bytes
+        .map_or(0, |bytes| count.saturating_mul(bytes) >> 20);
+    let cause = format!(
+        "{count} memory blocks ({size_mib} MiB) are offline: on IBM Z that is standby memory of the partition, which it does not have \
+         until it is set online"
+    );
+    let fix = "Nothing, if the partition has enough. Else `chmem -e SIZE`, which takes it from what the machine has left.";
+    Some(finding("memory-standby", "info", CERTAIN, cause, fix))
 }
 
 /// Devices whose memory is the kernel's, by the node that they feed, with their bytes together.

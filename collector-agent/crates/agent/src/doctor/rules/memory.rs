@@ -123,6 +123,17 @@ pub(super) fn lower_not_known(facts: &Facts<'_>) -> Option<Finding> {
     let Lower::NotKnown(nodes) = facts.order.lower() else {
         return None;
     };
+    let is_dram = |id: &u32| facts.order.dram.contains(id);
+    if nodes.iter().all(is_dram) {
+        let cause = format!(
+            "the kernel has node {} ({}) below DRAM, and by what its files say it is DRAM too: demotion would gain nothing ({})",
+            numbers(&nodes),
+            size_of(facts, &nodes),
+            evidence(facts, &nodes)
+        );
+        let fix = format!("Leave demotion and the tiering mode of kernel.numa_balancing off. {MEASURE}");
+        return Some(finding("lower-tier-not-known", "info", LIKELY, cause, &fix));
+    }
     let cause = format!(
         "the kernel has node {} ({}) below DRAM, and nothing tells whether its memory is slower: it puts memory without ratings there, \
          HBM too ({})",
@@ -169,7 +180,8 @@ pub(super) fn mixed_node(facts: &Facts<'_>) -> Option<Finding> {
                    with the slower memory for what lies there.";
         let mut parts = facts.inventory.nodes.iter().flat_map(|node| &node.parts);
         let is_told = parts.all(|part| part.tier_class != "unknown");
-        finding("mixed-node", "warning", if is_told { CERTAIN } else { LIKELY }, cause, fix)
+        let is_sure = is_told && !facts.inventory.hypervisor.contains("guest");
+        finding("mixed-node", "warning", if is_sure { CERTAIN } else { LIKELY }, cause, fix)
     })
 }
 

@@ -68,7 +68,8 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         inventory,
         live: false,
         capabilities: None,
-        has_pressure: true,
+        pressure: Pressure::Given,
+        memory_controller_is_off: false,
         given_up_nodes: Vec::new(),
         free_pages: BTreeMap::new(),
         devices: Devices::default(),
@@ -174,12 +175,40 @@ fn kswapd_that_gave_up_comes_first() {
     let mut inventory = healthy();
     set(&mut inventory, DEMOTION, "false");
     let facts = Facts {
-        has_pressure: false,
+        pressure: Pressure::Absent,
         given_up_nodes: vec![0],
         ..facts(&inventory)
     };
     let ids: Vec<String> = all(&facts).into_iter().map(|finding| finding.id).collect();
     assert_eq!(ids, ["kswapd-gave-up", "demotion-off", "no-pressure"]);
+}
+
+#[test]
+fn pressure_that_was_off_at_boot_is_told_as_what_it_is() {
+    let inventory = healthy();
+    let with = |pressure: Pressure| {
+        let found = all(&Facts {
+            pressure,
+            ..facts(&inventory)
+        });
+        found
+            .first()
+            .map(|finding| (finding.id.clone(), finding.confidence.clone()))
+    };
+    let told = |confidence: &str| Some(("no-pressure".to_owned(), confidence.to_owned()));
+    assert_eq!(with(Pressure::Given), None);
+    assert_eq!(with(Pressure::Refused), told(CERTAIN));
+    assert_eq!(with(Pressure::Empty), told(LIKELY), "or nobody could read it");
+}
+
+#[test]
+fn a_memory_controller_that_is_off_is_told() {
+    let inventory = healthy();
+    let found = all(&Facts {
+        memory_controller_is_off: true,
+        ..facts(&inventory)
+    });
+    assert_eq!(found[0].id, "no-memory-controller");
 }
 
 #[test]
@@ -208,7 +237,7 @@ fn every_finding_has_a_cause_a_fix_and_a_confidence() {
     let inventory = Inventory::default();
     let facts = Facts {
         live: true,
-        has_pressure: false,
+        pressure: Pressure::Absent,
         given_up_nodes: vec![1],
         ..facts(&inventory)
     };

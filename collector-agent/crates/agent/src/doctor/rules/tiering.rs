@@ -8,6 +8,7 @@ use super::hardware::unmovable_percent;
 use super::memory::{certainty, demotes};
 use crate::doctor::Facts;
 use crate::doctor::hazards::{self, MIN_TTL, says};
+use crate::doctor::tiering::lacks_balancing;
 use crate::inventory::memory_order::{Lower, TierOrder};
 
 /// The bit of `kernel.numa_balancing` that moves pages between nodes of one tier.
@@ -21,6 +22,10 @@ const NOISE_EVENTS: i64 = 10_000;
 const ROOM_PERCENT: i64 = 10;
 /// A share of a node that cannot move from which on it can be why nothing is reclaimed there, in percent.
 const PINNED_PERCENT: i64 = 25;
+
+const NO_BALANCING: &str = "there is a slower memory tier, and the kernel is built without NUMA balancing, which promotes: hot pages stay there";
+const WITH_BALANCING: &str = "Use a kernel with CONFIG_NUMA_BALANCING, which real-time kernels (PREEMPT_RT) exclude, or promote by DAMON \
+                              (migrate_hot, Linux 6.11 and later). Until then leave demotion off: what goes down does not come back.";
 
 fn mode_of(facts: &Facts<'_>) -> Option<u32> {
     facts.knob(BALANCING)?.parse().ok()
@@ -144,11 +149,23 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     let Lower::Slower(nodes) = facts.order.lower() else {
         return None;
     };
-    let mode = mode_of(facts)?;
-    if mode & TIERING_BIT != 0 || facts.damon().promotes {
+    if facts.damon().promotes {
         return None;
     }
     let mut confidence = certainty(facts, &nodes);
+    if lacks_balancing(facts.inventory, facts.moves()) {
+        return Some(finding(
+            "promotion-off",
+            "warning",
+            confidence,
+            NO_BALANCING,
+            WITH_BALANCING,
+        ));
+    }
+    let mode = mode_of(facts)?;
+    if mode & TIERING_BIT != 0 {
+        return None;
+    }
     let cause = format!(
         "there is a slower memory tier, and kernel.numa_balancing is {mode}, without the tiering bit 2: hot pages stay there"
     );

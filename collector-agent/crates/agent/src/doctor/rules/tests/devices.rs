@@ -143,10 +143,20 @@ fn memory_that_lies_idle_or_offline_is_found() {
         let mut facts = facts(&inventory);
         facts.devices.cxl = vec![unmapped.clone(), unmapped.clone()];
         facts.devices.regions = regions.to_vec();
+        facts.devices.dax = regions
+            .iter()
+            .map(|region| Dax {
+                device_path: Some("../../../devices/root0/region0/dax_region0/dax0.0".into()),
+                size_bytes: region.size_bytes,
+                target_node: None,
+                ..dax(Some("kmem"), 1)
+            })
+            .collect();
         let found = all(&facts).into_iter().map(|finding| finding.cause);
         found.collect::<String>()
     };
     let region = |gib: u64| Region {
+        name: "region0".into(),
         size_bytes: Some(gib << 30),
         mode: "ram".into(),
         committed: Some(true),
@@ -282,6 +292,22 @@ fn settings_that_surprise_are_told() {
     let mut inventory = healthy();
     inventory.hypervisor = "kvm-guest".into();
     assert_eq!(ids(&inventory), ["guest-topology"]);
+}
+
+#[test]
+fn memory_that_a_balloon_holds_is_told() {
+    let mut inventory = healthy();
+    inventory.page_size_bytes = 4096;
+    let told = |pages: i64| {
+        let mut facts = facts(&inventory);
+        facts.vmstat = BTreeMap::from([
+            ("balloon_inflate".to_owned(), pages),
+            ("balloon_deflate".to_owned(), 0),
+        ]);
+        ids_of(&all(&facts)).join(" ")
+    };
+    assert_eq!(told(1 << 17), "memory-ballooned", "512 MiB");
+    assert_eq!(told(100), "");
 }
 
 #[test]

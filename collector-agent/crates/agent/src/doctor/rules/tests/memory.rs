@@ -3,8 +3,9 @@
 
 use crate::doctor::hazards::SWAP;
 use tierscope_sample::inventory::NodePart;
-use tierscope_sysfs::cxl::Memory;
+use tierscope_sysfs::cxl::{Memory, Region};
 use tierscope_sysfs::devices::Dax;
+use tierscope_sysfs::memory_blocks::Blocks;
 
 use super::*;
 
@@ -110,7 +111,7 @@ fn what_a_tree_lacks_is_told_once_and_nothing_is_concluded_of_it() {
     inventory.tier_order = "not_in_tree".into();
     inventory.tree = "sos 4.12.1".into();
     let findings = all(&Facts {
-        has_pressure: false,
+        pressure: Pressure::Absent,
         order: MemoryOrder::of(&inventory),
         lacks: vec!["memory tiers", CONTROL_GROUPS, PRESSURE, SWAP],
         ..facts(&inventory)
@@ -118,6 +119,106 @@ fn what_a_tree_lacks_is_told_once_and_nothing_is_concluded_of_it() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0].id, "not-in-tree");
     assert!(findings[0].cause.contains("sos 4.12.1"), "{}", findings[0].cause);
+}
+
+#[test]
+fn memory_of_regions_without_dax_devices_is_told() {
+    let mut inventory = healthy();
+    inventory.nodes.truncate(1);
+    let region = |mode: &str| Region {
+        name: "region0".into(),
+        mode: mode.into(),
+        resource: Some(64 << 30),
+        size_bytes: Some(64 << 30),
+        committed: Some(true),
+        ..Region::default()
+    };
+    let dax = |gib: u64| Dax {
+        name: "dax0.0".into(),
+        device_path: Some("../../../devices/root0/decoder0.0/region0/dax_region0/dax0.0".into()),
+        size_bytes: Some(gib << 30),
+        driver: Some("kmem".into()),
+        ..Dax::default()
+    };
+    let idle = |inventory: &Inventory, mode: &str, dax: &[Dax]| {
+        let mut facts = facts(inventory);
+        facts.devices.regions = vec![region(mode)];
+        facts.devices.dax = dax.to_vec();
+        let found = all(&facts)
+            .into_iter()
+            .find(|finding| finding.id == "device-memory-idle");
+        found.map(|finding| finding.cause)
+    };
+    let cause = idle(&inventory, "ram", &[]).unwrap_or_default();
+    assert!(cause.contains("65536 MiB of region0"), "{cause}");
+    let cause = idle(&inventory, "ram", &[dax(32)]).unwrap_or_default();
+    assert!(cause.contains("32768 MiB of region0"), "{cause}");
+    assert_eq!(idle(&inventory, "ram", &[dax(64)]), None);
+    assert_eq!(
+        idle(&inventory, "pmem", &[]),
+        None,
+        "that has a finding of its own"
+    );
+    inventory.nodes.push(Node {
+        id: 1,
+        memory_bytes: Some(63 << 30),
+        tier_class: "cxl".into(),
+        ..Node::default()
+    });
+    assert_eq!(idle(&inventory, "ram", &[]), None, "firmware brought it online");
+}
+
+#[test]
+fn a_region_of_persistent_capacity_is_no_memory_yet() {
+    let inventory = healthy();
+    let told = |has_pmem_disk: bool| {
+        let mut facts = facts(&inventory);
+        facts.devices.has_pmem_disk = has_pmem_disk;
+        facts.devices.cxl = vec![Memory {
+            name: "mem0".into(),
+            ram_bytes: Some(0),
+            pmem_bytes: Some(64 << 30),
+            ..Memory::default()
+        }];
+        facts.devices.regions = vec![Region {
+            mode: "pmem".into(),
+            committed: Some(true),
+            ..Region::default()
+        }];
+        all(&facts)
+            .iter()
+            .any(|finding| finding.id == "cxl-persistent-only")
+    };
+    assert!(told(false));
+    assert!(!told(true), "it is a disk");
+}
+
+#[test]
+fn standby_memory_of_a_partition_is_no_memory_that_lies_idle() {
+    let mut inventory = healthy();
+    let told = |inventory: &Inventory, configures_blocks: bool| {
+        let mut facts = facts(inventory);
+        facts.devices.configures_blocks = configures_blocks;
+        facts.devices.blocks = Some(Blocks {
+            block_bytes: Some(1 << 27),
+            online: Some(16),
+            offline: Some(8),
+        });
+        let first = all(&facts).swap_remove(0);
+        (first.id, first.severity)
+    };
+    let offline = ("memory-offline".to_owned(), "warning".to_owned());
+    assert_eq!(told(&inventory, false), offline);
+    inventory.architecture = "s390x".into();
+    assert_eq!(
+        told(&inventory, false),
+        ("memory-standby".to_owned(), "info".to_owned())
+    );
+    assert_eq!(
+        told(&inventory, true),
+        offline,
+        "it was configured, and is not used"
+    );
 }
 
 #[test]
