@@ -72,6 +72,7 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
         "state": (right.state, answers.host["state"]),
         "findings": (sorted(right.findings), sorted(confidences)),
         "sizes": (sorted(sizes), sorted(answers.gib)),
+        "hypervisor": (right.hypervisor, answers.inventory["hypervisor"] if right.hypervisor else None),
         "page size": (right.page_kib, answers.inventory["page_size_bytes"] // KIB if right.page_kib else None),
     }
     wrong = [f"{what}: {given} for {expected}" for what, (expected, given) in about.items() if expected != given]
@@ -80,6 +81,10 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
         for name, size in sizes.items()
         if name in answers.gib and abs(answers.gib[name] - size) > _ROUNDING_GIB
     ]
+    if right.needed_at_least is not None:
+        needed_gib = answers.host["memory"]["dram_needed"]["interval"]["lo"] / GIB
+        if abs(needed_gib - right.needed_at_least) > _ROUNDING_GIB:
+            wrong.append(f"needed: at least {needed_gib:.2f} GiB for {right.needed_at_least}")
     wrong += [
         f"{name} is {confidences[name]}" for name in right.certain if confidences.get(name, "certain") != "certain"
     ]

@@ -18,9 +18,13 @@ ABOUT_MEMORY = frozenset(
         "gpu-memory-node",
         "large-slow-tier",
         "lower-tier-not-known",
+        "memory-ballooned",
         "memory-offline",
+        "memory-standby",
         "mixed-node",
         "no-cgroup-v2",
+        "no-memory-controller",
+        "no-pressure",
         "not-in-tree",
         "one-tier",
         "promotion-off",
@@ -49,6 +53,10 @@ class Right:
     """Findings that are certain, and that are not, and nodes whose class is not; others may be either."""
     page_kib: int | None = None
     """Size of a base page, where the files tell it."""
+    needed_at_least: float | None = None
+    """The bound from below of the DRAM that is needed, in GiB, where programs hold far less than is in use."""
+    hypervisor: str | None = None
+    """What the machine is said to run on, where its files tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from machines import plain, reported, special, tiered, views
+from machines import guests, plain, reported, special, tiered, views
 from machines.right import Kind
 
 SECTIONS: Mapping[str, Sequence[Kind]] = {
@@ -10,4 +10,5 @@ SECTIONS: Mapping[str, Sequence[Kind]] = {
     "CXL and persistent memory": tiered.KINDS,
     "HBM, GPUs, views and copies": special.KINDS,
     "Reported by people who run them": (*reported.KINDS, *views.KINDS),
+    "Guests, partitions, and kernels without a part": guests.KINDS,
 }
