@@ -34,10 +34,7 @@ pub fn kind(reader: &mut Reader) -> Option<&'static str> {
     if has("/proc/vz") && !has("/proc/bc") {
         return Some(OPENVZ);
     }
-    if let Some(kind) = of_power(&has) {
-        return Some(kind);
-    }
-    if let Some(kind) = of_z(reader) {
+    if let Some(kind) = of_power(reader).or_else(|| of_z(reader)) {
         return Some(kind);
     }
     let mut maker = String::new();
@@ -64,17 +61,19 @@ pub fn kind(reader: &mut Reader) -> Option<&'static str> {
     }
 }
 
-/// Of POWER, by what firmware puts into the device tree.
-fn of_power(has: &impl Fn(&str) -> bool) -> Option<&'static str> {
-    let signs = [
-        ("ibm,opal", NONE),
-        ("hypervisor", "kvm-guest"),
-        ("ibm,partition-name", "powervm-guest"),
-    ];
-    let found = signs
-        .iter()
-        .find(|(name, _)| has(&format!("/proc/device-tree/{name}")));
-    found.map(|(_, kind)| *kind)
+/// Of POWER, by what firmware puts into the device tree. Xen puts a hypervisor there as well, on arm64.
+fn of_power(reader: &mut Reader) -> Option<&'static str> {
+    const TREE: &str = "/proc/device-tree";
+    let hypervisor = reader.read(&format!("{TREE}/hypervisor/compatible"));
+    if hypervisor.is_ok_and(|names| names.contains("linux,kvm")) {
+        return Some("kvm-guest");
+    }
+    let has = |name: &str| reader.root().join(&format!("{TREE}/{name}")).exists();
+    match (has("ibm,opal"), has("ibm,partition-name")) {
+        (true, _) => Some(NONE),
+        (false, true) => Some("powervm-guest"),
+        (false, false) => None,
+    }
 }
 
 /// Of IBM Z: whether there is a control program between the kernel and its partition. A partition alone has memory of its
@@ -159,6 +158,8 @@ mod tests {
             of(&[name, ("proc/device-tree/hypervisor/compatible", "linux,kvm")]),
             Some("kvm-guest")
         );
+        let xen = ("proc/device-tree/hypervisor/compatible", "xen,xen-4.19");
+        assert_eq!(of(&[xen]), None, "a host of Xen on arm64 has it, too");
         let partition = "Manufacturer: IBM\nLPAR Number: 29\n";
         assert_eq!(of(&[("proc/sysinfo", partition)]), Some("none"));
         let guest = format!("{partition}VM00 Control Program: z/VM    7.3.0\n");
