@@ -114,6 +114,22 @@ pub(crate) struct Devices {
     pub(crate) risen: Vec<(String, u64)>,
 }
 
+impl Devices {
+    fn read(reader: &mut Reader) -> Self {
+        Self {
+            cxl: cxl::memory(reader),
+            undriven: cxl::undriven(reader),
+            regions: cxl::regions(reader),
+            dax: devices::dax(reader),
+            has_pmem_disk: devices::has_pmem_disk(reader),
+            configures_blocks: reader.root().join("/sys/firmware/memory").exists(),
+            blocks: memory_blocks::read(reader).ok(),
+            hotness: hotness::instances(reader),
+            risen: Vec::new(),
+        }
+    }
+}
+
 impl<'a> Facts<'a> {
     /// Reads what the rules need beneath a root.
     pub(crate) fn read(reader: &mut Reader, inventory: &'a Inventory, discovered: &Discovered) -> Self {
@@ -134,17 +150,7 @@ impl<'a> Facts<'a> {
             memory_controller_is_off: cgroup::memory_is_off(reader),
             given_up_nodes,
             free_pages,
-            devices: Devices {
-                cxl: cxl::memory(reader),
-                undriven: cxl::undriven(reader),
-                regions: cxl::regions(reader),
-                dax: devices::dax(reader),
-                has_pmem_disk: devices::has_pmem_disk(reader),
-                configures_blocks: reader.root().join("/sys/firmware/memory").exists(),
-                blocks: memory_blocks::read(reader).ok(),
-                hotness: hotness::instances(reader),
-                risen: Vec::new(),
-            },
+            devices: Devices::read(reader),
             vmstat,
             clearers: programs(reader, discovered, &CLEARING_PROGRAMS, true, kdamonds.is_ok()),
             movers: programs(reader, discovered, &MOVING_PROGRAMS, false, kdamonds.is_ok()),

@@ -173,15 +173,7 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
         let fix = format!("{} Use a later one.", says("no-tiering-mode"));
         return Some(finding("promotion-off", "warning", confidence, cause, &fix));
     }
-    let mut fix: Vec<String> = other_mover(facts).into_iter().chain(unseen(facts)).collect();
-    for (hazard, is_there) in [
-        ("isolated-cpus", facts.isolates_cpus()),
-        ("ksm", facts.knob(KSM_RUN) == Some("1")),
-    ] {
-        if is_there {
-            fix.push(says(hazard).to_owned());
-        }
-    }
+    let mut fix = before_promotion(facts);
     if !fix.is_empty() {
         confidence = LIKELY;
     }
@@ -207,6 +199,19 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
         cause,
         &fix.join(" "),
     ))
+}
+
+/// What to ask, and what promotion does harm to here; nothing where nothing shows.
+fn before_promotion(facts: &Facts<'_>) -> Vec<String> {
+    let hazards = [
+        ("isolated-cpus", facts.isolates_cpus()),
+        ("ksm", facts.knob(KSM_RUN) == Some("1")),
+    ];
+    let there = hazards.into_iter().filter(|(_, is_there)| *is_there);
+    let asked = other_mover(facts).into_iter().chain(unseen(facts));
+    asked
+        .chain(there.map(|(hazard, _)| says(hazard).to_owned()))
+        .collect()
 }
 
 /// Whether `kernel.numa_balancing` takes 0 and 1 alone. A kernel that has the limit or the tiers of later ones has the mode,
