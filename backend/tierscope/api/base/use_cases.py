@@ -188,10 +188,7 @@ class _Stores:
 
 
 class UseCases(_Reads, _Stores):
-    """All use cases of an application, and what its requests share.
-
-    Made when the application starts, `close`d when it ends. Each may be called by several threads at once.
-    """
+    """All use cases of an application, and what its requests share; each may be called by several threads at once."""
 
     def __init__(self, settings: Settings, database: Database, *, clock: Clock, meters: Meters) -> None:
         context = ReadContext(database=database, clock=clock, settings=settings)
