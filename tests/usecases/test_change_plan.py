@@ -224,11 +224,13 @@ def test_canaries_are_drawn_once_among_the_hosts_of_the_change(database: Databas
     assert (len(found.canary), len(found.control), found.missing) == (2, 4, None)
     assert {host.name for host in (*found.canary, *found.control)} == {f"node-{number}" for number in range(6)}
     assert found == canaries.propose("kernel_numa_balancing_2", service=found.service_id, canary_n=2)
+    assert found.seed is not None
     assert len(canaries.propose("kernel_numa_balancing_2", service=None, canary_n=100).canary) == 3
     single = canaries.propose("numa_demotion_enabled_1", service=None, canary_n=None)
     assert [host.name for host in single.canary] == ["node-0"]
     assert {(host.name, host.gets_advice) for host in single.control} == {(f"node-{n}", False) for n in range(1, 6)}
     assert len(single.notes) == 2
+    assert single.seed is None, "hosts that are not advised the change were not drawn from"
     assert [(one.service_name, one.hosts) for one in found.services] == [("demo/cache", 6)]
     with pytest.raises(NotFound):
         canaries.propose("kernel_numa_balancing_2", service="s_none", canary_n=None)

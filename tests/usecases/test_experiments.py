@@ -11,6 +11,8 @@ from fixtures.elsewhere import long
 from fixtures.histories import Histories
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, Conflict, NotFound, Unprocessable
+from tierscope.storage.fleet.hosts import HostFilter, list_hosts
+from tierscope.usecases.experiments.arms import draw_canary
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites, MetricRequest, NewExperiment
 from tierscope.usecases.fleet.events import Events
@@ -153,6 +155,27 @@ def test_arms_are_drawn_from_like_hosts_and_the_others_are_named(histories: Hist
         writes(database, fleet.now).create(new, actor="ann")
     with pytest.raises(Conflict, match="numa_balancing 2"):
         writes(database, fleet.now).create(plan(fleet, 5, change_at=new.change_at), actor="ann")
+
+
+def test_named_arms_are_drawn_ones_only_with_the_seed_that_draws_them(histories: Histories) -> None:
+    database, fleet = quiet(histories)
+    with database.read() as session:
+        hosts = list_hosts(session, wanted=HostFilter(service=fleet.service_id), after=None, limit=None)
+    named = {host.id: host.public_id for host in hosts}
+    canary, control = (tuple(named[host] for host in arm) for arm in draw_canary(hosts, 6, 11))
+    asked = plan(fleet, 6, canary=canary, control=control)
+    other = replace(asked, canary=control[:6], control=(*control[6:], *canary), seed=11)
+    with pytest.raises(Unprocessable, match="draws other canary hosts"):
+        writes(database, fleet.now).create(other, actor="ann")
+    chosen = "The arms were named, not drawn at random"
+    told = []
+    for seed, hours in ((11, 6), (None, 3)):
+        change_at = fleet.now - timedelta(hours=hours)
+        ends = change_at + timedelta(hours=2)
+        new = replace(asked, seed=seed, change_at=change_at, planned_end=ends)
+        made = writes(database, fleet.now).create(new, actor="ann").experiment
+        told.append((made.seed, any(note.startswith(chosen) for note in made.notes)))
+    assert told == [(11, False), (None, True)]
 
 
 def test_a_plan_says_how_many_hosts_an_effect_needs(histories: Histories) -> None:

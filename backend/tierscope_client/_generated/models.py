@@ -538,6 +538,7 @@ class CanaryProposal(TypedDict):
     missing: str | None
     notes: list[str]
     proposed: str
+    seed: int | None
     service_id: str
     service_name: str
     services: list[TrialService]
@@ -1218,6 +1219,7 @@ class ExperimentRequest(TypedDict):
     metrics: list[MetricRequest]
     name: str
     planned_end: str
+    seed: NotRequired[int | None]
     service_id: str
     settling_seconds: NotRequired[int]
 

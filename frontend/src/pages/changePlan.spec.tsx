@@ -68,6 +68,7 @@ describe('the change plan', () => {
     await userEvent.click(await screen.findByRole('button', { name: /^Try on canaries: kernel.numa_balancing/ }))
     const proposal = await screen.findByTestId('canary-proposal')
     expect(proposal.textContent).toContain('Canary: 1 host')
+    expect(proposal.textContent).toContain('drawn at random')
     const start = screen.getByRole('button', { name: 'Start experiment' })
     await waitFor(() => expect(start.hasAttribute('disabled')).toBe(false))
     await userEvent.click(start)
@@ -78,6 +79,7 @@ describe('the change plan', () => {
       auto: null,
       canary: ['h-1'],
       control: ['h-2', 'h-3'],
+      seed: recorded('/v1/advice/plan/canaries').seed,
     })
   })
 

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
@@ -16,7 +16,13 @@ describe('the experiments pages', () => {
     openApp('/experiments/exp-2')
     expect((await screen.findByTestId('headline')).textContent).toMatch(/Throughput: \+3.4 % .*improved/)
     expect(screen.getByTestId('chart-experiment-throughput')).toBeTruthy()
-    expect(screen.getByTestId('experiment-arms').textContent).toContain('Canary: 8 hosts, 7 with data')
+    const arms = screen.getByTestId('experiment-arms')
+    expect(arms.textContent).toContain('Canary: 8 hosts, 7 with data')
+    expect(within(arms).getAllByText(/\(no data on both sides of the change\)/)).toHaveLength(
+      recorded('/v1/experiments/{experiment_id}', 'exp-2').arms.flatMap(({ hosts }) =>
+        hosts.filter(({ has_data: known }) => !known),
+      ).length,
+    )
     expect(screen.queryByRole('button', { name: 'End now' })).toBeNull()
   })
 
@@ -48,5 +54,20 @@ describe('the experiments pages', () => {
       auto: { canary_n: 5 },
       metrics: [{ metric: 'throughput', margin_ratio: 0.01 }],
     })
+  })
+
+  it('warns before it starts where arms are too small for the margin', async () => {
+    const planned = (hosts: number) => (url: URL) =>
+      url.pathname === '/v1/experiments/plan'
+        ? Response.json({ ...recorded('/v1/experiments/plan'), hosts_per_arm_needed: hosts, effect_ratio: 0.01 })
+        : undefined
+    openApp('/experiments/new?service=svc-redis', planned(5))
+    expect(await screen.findByText(/another kernel/i)).toBeTruthy()
+    expect(screen.queryByTestId('plan-too-few')).toBeNull()
+    cleanup()
+    openApp('/experiments/new?service=svc-redis', planned(11))
+    expect((await screen.findByTestId('plan-too-few')).textContent).toContain(
+      'Too few hosts for a margin of 1 %: that takes 11 hosts in each arm, and the smaller one has 5.',
+    )
   })
 })

@@ -37,6 +37,12 @@ class ExperimentRequest(Model):
     canary: list[str] = Field(default=[], max_length=10_000, description="Host ids.")
     control: list[str] = Field(default=[], max_length=10_000, description="Host ids.")
     auto: AutoArms | None = None
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        lt=2**63,
+        description="With which the named arms were drawn, as a proposal of the change plan says; null: chosen.",
+    )
     before_from: AwareDatetime
     change_at: AwareDatetime
     settling_seconds: int = Field(default=1800, ge=0, le=7 * 86_400)
@@ -64,7 +70,7 @@ def create_experiment(
         canary=tuple(body.canary),
         control=tuple(body.control),
         canary_n=None if body.auto is None else body.auto.canary_n,
-        seed=None if body.auto is None else body.auto.seed,
+        seed=body.seed if body.auto is None else body.auto.seed,
     )
     return answer(request, StartedExperiment, writes.create(new, actor=caller.name), status_code=201)
 

@@ -28,6 +28,7 @@ from tierscope.storage.experiments.rows import (
     store_result,
 )
 from tierscope.storage.fleet import events as stored_events
+from tierscope.storage.fleet.hosts import HostFilter, list_hosts
 from tierscope.usecases.base.context import ClockedUseCase
 from tierscope.usecases.base.subjects import require_service
 from tierscope.usecases.experiments.answer import freeze, make_answer
@@ -61,7 +62,10 @@ class MetricRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewExperiment:
-    """An experiment as it is asked for: arms by name, or `canary_n` to draw them. Ids are the public ones."""
+    """An experiment as it is asked for: arms by name, or `canary_n` to draw them. Ids are the public ones.
+
+    `seed` draws the arms; of named ones it is the seed with which they were drawn, None where they were chosen.
+    """
 
     name: str
     service_id: str
@@ -97,7 +101,7 @@ class ExperimentWrites(ClockedUseCase):
             advice = None if new.advice_id is None else find_advice(transaction, new.advice_id, service.id)
             if new.advice_id is not None and advice is None:
                 raise NotFound(f"there is no advice {new.advice_id[:80]!r} about this service")
-            seed = None if new.canary_n is None else _seed(new.seed)
+            seed = new.seed if new.canary_n is None else _seed(new.seed)
             arms, excluded = self._arms(transaction, service, new, seed)
             public_id = "e" + secrets.token_hex(8)
             made = {"public_id": public_id, "created_at": now, "author": actor}
@@ -157,11 +161,12 @@ class ExperimentWrites(ClockedUseCase):
     def _arms(
         self, transaction: WriteTransaction, service: SubjectService, new: NewExperiment, seed: int | None
     ) -> tuple[dict[ArmName, list[int]], tuple[Excluded, ...]]:
-        return (
-            (self._named(transaction, service, new), ())
-            if seed is None
-            else self._drawn(transaction, service, new, seed)
-        )
+        if new.canary_n is not None and seed is not None:
+            return self._drawn(transaction, service, new, seed)
+        arms = self._named(transaction, service, new)
+        if seed is not None:
+            _check_drawn(transaction, service, arms, seed)
+        return arms, ()
 
     def _named(
         self, transaction: WriteTransaction, service: SubjectService, new: NewExperiment
@@ -218,6 +223,25 @@ class ExperimentWrites(ClockedUseCase):
 
 def _seed(asked: int | None) -> int:
     return secrets.randbits(SEED_BITS) if asked is None else asked
+
+
+def _check_drawn(
+    session: ReadSession, service: SubjectService, arms: Mapping[ArmName, Sequence[int]], seed: int
+) -> None:
+    """Arms that are said to be drawn come with the seed that draws them again; their effect is measured accordingly.
+
+    Raises:
+        Unprocessable: the seed draws other canary hosts among these.
+    """
+    named = {*arms["canary"], *arms["control"]}
+    rows = list_hosts(session, wanted=HostFilter(service=service.public_id), after=None, limit=None)
+    pool = [row for row in rows if row.id in named]
+    canary, _ = draw_canary(pool, len(arms["canary"]), seed)
+    if set(canary) != set(arms["canary"]):
+        raise Unprocessable(
+            "the seed draws other canary hosts among those that are named",
+            next_step="Name the arms of the proposal as they are, or leave `seed` out.",
+        )
 
 
 def _ended(row: ExperimentRow, ended_at: datetime) -> ExperimentRow:

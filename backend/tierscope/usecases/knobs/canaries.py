@@ -101,6 +101,7 @@ def _propose(
         hypothesis=f"{change.effect} {change.verify}"[:2000],
         canary=tuple(_trial(host, advised) for host in canary),
         control=tuple(_trial(host, advised) for host in control),
+        seed=None if others or not canary else seed,
         excluded=tuple(fit.excluded),
         missing=missing,
         notes=tuple(notes),

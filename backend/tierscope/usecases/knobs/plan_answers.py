@@ -154,6 +154,10 @@ class CanaryProposal:
     hypothesis: str
     canary: tuple[TrialHost, ...]
     control: tuple[TrialHost, ...]
+    seed: Annotated[
+        int | None,
+        Described("That draws the canary hosts from both arms; null: some control hosts stood beside the draw."),
+    ]
     excluded: Annotated[tuple[Excluded, ...], Described("Hosts of the change that are in no arm.")]
     missing: str | None
     notes: tuple[str, ...]

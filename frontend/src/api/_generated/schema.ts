@@ -4434,6 +4434,11 @@ export interface components {
             notes: string[];
             /** Proposed */
             proposed: string;
+            /**
+             * Seed
+             * @description That draws the canary hosts from both arms; null: some control hosts stood beside the draw.
+             */
+            seed: number | null;
             /** Service Id */
             service_id: string;
             /** Service Name */
@@ -5744,6 +5749,11 @@ export interface components {
              * Format: date-time
              */
             planned_end: string;
+            /**
+             * Seed
+             * @description With which the named arms were drawn, as a proposal of the change plan says; null: chosen.
+             */
+            seed?: number | null;
             /** Service Id */
             service_id: string;
             /**

@@ -14,7 +14,7 @@ export function CanaryPanel({ proposal }: { proposal: CanaryProposal }) {
   return (
     <Panel
       title={`Hosts that try ${proposal.setting} = ${proposal.proposed}`}
-      hint="drawn at random among peer hosts; you apply the change yourself, Tierscope changes nothing on hosts"
+      hint={`${proposal.seed === null ? 'named' : 'drawn at random among peer hosts'}; you apply the change yourself, Tierscope changes nothing on hosts`}
       actions={
         <BundleButton
           choice={{

@@ -7,7 +7,7 @@ import { problemText } from '../../api/problem'
 import { endExperiment, experimentQuery } from '../../api/queries/experiments'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { experimentState, experimentVerdict } from '../../lib/experiments'
-import { formatCount, formatRatio } from '../../lib/units/units'
+import { countOf, formatCount, formatRatio } from '../../lib/units/units'
 import { FactList } from '../../ui/layout/FactList'
 import { Headline } from '../../ui/layout/Headline'
 import { NotesList } from '../../ui/text/NotesList'
@@ -157,7 +157,11 @@ function PowerPanel({ experiment }: { experiment: Experiment }) {
     ['Placebo p-value', trends.p_value === null ? '–' : trends.p_value.toPrecision(2)],
   ]
   return (
-    <Panel title="Statistical power" hint="power 0.8, α = 0.05" testId="experiment-power">
+    <Panel
+      title="Statistical power"
+      hint="power 0.8, α = 0.05; by the arms’ own hosts before the change"
+      testId="experiment-power"
+    >
       <FactList facts={rows} />
       {[power.why, trends.why].map((why) =>
         why === null ? null : (
@@ -174,18 +178,13 @@ function ArmList({ arm }: { arm: Arm }) {
   return (
     <div className={classes.arm}>
       <h3>
-        {arm.arm === 'canary' ? 'Canary' : 'Control'}: {arm.hosts.length} hosts, {arm.n_with_data} with data
+        {arm.arm === 'canary' ? 'Canary' : 'Control'}: {countOf(arm.hosts.length, 'host')}, {arm.n_with_data} with data
       </h3>
       <p>
         {arm.hosts.map((host) => (
-          <Link
-            key={host.host_id}
-            to="/hosts/$hostId"
-            params={{ hostId: host.host_id }}
-            data-nodata={!host.has_data}
-            title={host.has_data ? undefined : 'no data before or after the change'}
-          >
+          <Link key={host.host_id} to="/hosts/$hostId" params={{ hostId: host.host_id }} data-nodata={!host.has_data}>
             {host.name}
+            {!host.has_data && ' (no data on both sides of the change)'}
           </Link>
         ))}
       </p>

@@ -121,7 +121,14 @@ export function NewExperimentForm({ service, advice, proposal: first, onService 
           </div>
         </Panel>
         {proposal !== null && <CanaryPanel proposal={proposal} />}
-        {entry.service !== '' && <PlanPanel plan={plan.data} load={loadStateOf(plan)} canary={Number(entry.canary)} />}
+        {entry.service !== '' && (
+          <PlanPanel
+            plan={plan.data}
+            load={loadStateOf(plan)}
+            canary={proposal?.canary.length ?? Number(entry.canary)}
+            control={proposal?.control.length}
+          />
+        )}
       </Stack>
     </form>
   )

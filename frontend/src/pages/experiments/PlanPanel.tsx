@@ -1,9 +1,10 @@
 import type { ExperimentPlan } from '../../api/_generated/schema'
 import { PowerChart } from '../../charts/power/PowerChart'
 import type { LoadState } from '../../lib/loadState'
-import { formatCount, formatRatio } from '../../lib/units/units'
+import { countOf, formatCount, formatRatio } from '../../lib/units/units'
 import { FactList } from '../../ui/layout/FactList'
 import { FigureText } from '../../ui/figures/FigureText'
+import { StateNote } from '../../ui/states/StateNote'
 import { NotesList } from '../../ui/text/NotesList'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -15,18 +16,21 @@ interface PlanPanelProps {
   plan: ExperimentPlan | undefined
   load: LoadState
   canary: number
+  /** Control hosts that are named; undefined where all peer hosts that are left are drawn. */
+  control: number | undefined
 }
 
 const mostExcluded = 12
 
 /** What an experiment could tell before it is started: hosts that can be drawn, their spread, and the effect to find. */
-export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
+export function PlanPanel({ plan, load, canary, control }: PlanPanelProps) {
   if (load.problem !== null && plan === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const missing = plan?.missing ?? null
+  const tooFew = plan === undefined ? null : tooFewHosts(plan, canary, control ?? plan.like_hosts - canary)
   return (
     <Columns joinAt={1100}>
       <PowerChart plan={plan} load={load} canary={canary} height={260} />
-      <Panel title="Hosts and spread" testId="experiment-plan">
+      <Panel title="Hosts and spread" hint="of peer hosts in the last seven days" testId="experiment-plan">
         {plan !== undefined && (
           <>
             <FactList
@@ -44,6 +48,11 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
                 ['Day-to-day correlation', plan.correlation === null ? '–' : plan.correlation.toFixed(2)],
               ]}
             />
+            {tooFew !== null && (
+              <StateNote tone="warning" testId="plan-too-few">
+                <p>{tooFew}</p>
+              </StateNote>
+            )}
             {missing?.reason != null && (
               <p className={classes.why}>
                 <Prose text={missing.reason} />
@@ -65,4 +74,12 @@ export function PlanPanel({ plan, load, canary }: PlanPanelProps) {
       </Panel>
     </Columns>
   )
+}
+
+/** That arms of this size miss an effect of the margin's size more often than not; null where they are large enough. */
+function tooFewHosts(plan: ExperimentPlan, canary: number, control: number): string | null {
+  const { hosts_per_arm_needed: needed, effect_ratio: margin } = plan
+  const smaller = Math.min(canary, control)
+  if (needed === null || !(canary >= 1) || smaller >= needed) return null
+  return `Too few hosts for a margin of ${formatRatio(margin)}: that takes ${countOf(needed, 'host')} in each arm, and the smaller one has ${Math.max(smaller, 0)}. Smaller effects than the chart tells for it are likely to be missed.`
 }

@@ -46,6 +46,7 @@ describe('the request of the form', () => {
     const proposal = proposed(2)
     const request = requestOf(entryOf(proposal), 'throughput', 'adv-1', now, armsOf(proposal))
     expect(request).toMatchObject({ auto: null, canary: ['h-1', 'h-2'], control: ['h-3'], service_id: 'svc-redis' })
+    expect(request?.seed).toBe(proposal.seed)
     const alone = proposed(3)
     expect(requestOf(entryOf(alone), 'throughput', 'adv-1', now, armsOf(alone))).toBeNull()
   })

@@ -46,6 +46,8 @@ export function entryOf(proposal: CanaryProposal): ExperimentEntry {
 export interface NamedArms {
   canary: string[]
   control: string[]
+  /** With which they were drawn at random; null where they were chosen. */
+  seed: number | null
 }
 
 /** The arms of a proposal. */
@@ -54,6 +56,7 @@ export function armsOf(proposal: CanaryProposal | null): NamedArms | null {
   return {
     canary: proposal.canary.map(({ host_id: id }) => id),
     control: proposal.control.map(({ host_id: id }) => id),
+    seed: proposal.seed,
   }
 }
 
@@ -91,6 +94,7 @@ export function requestOf(
     auto: arms === null ? { canary_n: canary } : null,
     canary: arms?.canary ?? [],
     control: arms?.control ?? [],
+    seed: arms?.seed ?? null,
     before_from: new Date(change - before * hourMs).toISOString(),
     change_at: new Date(change).toISOString(),
     planned_end: new Date(change + hours * hourMs).toISOString(),
