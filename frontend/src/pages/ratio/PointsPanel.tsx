@@ -1,11 +1,10 @@
-import { ActionIcon, Tooltip } from '@mantine/core'
-import { IconTrash } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Ratio, SlowdownPointItem } from '../../api/_generated/schema'
 import { problemText } from '../../api/problem'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { removeSlowdownPoint, slowdownPointsQuery } from '../../api/queries/ratio'
 import { formatRatio } from '../../lib/units/units'
+import { ConfirmDelete } from '../../ui/inputs/ConfirmDelete'
 import { Panel } from '../../ui/layout/Panel'
 import type { Column } from '../../ui/tables/column'
 import { DataTable } from '../../ui/tables/DataTable'
@@ -34,7 +33,11 @@ function Used({ point }: { point: Ratio['points'][number] | undefined }) {
   )
 }
 
-function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Column<SlowdownPointItem>[] {
+function columnsFor(
+  used: Ratio['points'],
+  pending: boolean,
+  onRemove: (id: string) => void,
+): Column<SlowdownPointItem>[] {
   return [
     { key: 'at', header: 'Measured', cell: (row) => <Timestamp at={row.measured_at} /> },
     { key: 'source', header: 'By', cell: (row) => sources[row.source] },
@@ -58,14 +61,13 @@ function columnsFor(used: Ratio['points'], onRemove: (id: string) => void): Colu
       key: 'remove',
       header: 'Remove',
       cell: (row) => (
-        <Tooltip label="Remove this measurement">
-          <ActionIcon
-            aria-label={`Remove the measurement of ${formatRatio(row.loss)}`}
-            onClick={() => onRemove(row.id)}
-          >
-            <IconTrash size={15} />
-          </ActionIcon>
-        </Tooltip>
+        <ConfirmDelete
+          compact
+          what={`the measurement of ${formatRatio(row.loss)}`}
+          consequence="The advice is made without it from now on."
+          pending={pending}
+          onConfirm={() => onRemove(row.id)}
+        />
       ),
     },
   ]
@@ -87,7 +89,7 @@ export function PointsPanel({ serviceId, ratio }: { serviceId: string; ratio: Ra
       <DataTable
         load={load}
         label="Measurements of the slowdown"
-        columns={columnsFor(ratio?.points ?? [], (id) => removal.mutate(id))}
+        columns={columnsFor(ratio?.points ?? [], removal.isPending, (id) => removal.mutate(id))}
         rows={query.data}
         rowKey={(row) => row.id}
         skeletonRows={2}

@@ -1,10 +1,11 @@
-import { ActionIcon, FileInput, Radio } from '@mantine/core'
-import { IconTrash, IconUpload } from '@tabler/icons-react'
+import { FileInput, Radio } from '@mantine/core'
+import { IconUpload } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TraceUpload as Upload } from '../../../api/_generated/schema'
 import { problemText } from '../../../api/problem'
 import { deleteTrace, uploadTrace } from '../../../api/queries/simulate/simulate'
 import { formatBytes, formatCount } from '../../../lib/units/units'
+import { ConfirmDelete } from '../../../ui/inputs/ConfirmDelete'
 import { Prose } from '../../../ui/text/Prose'
 import classes from '../SimulatorPage.module.css'
 import upload from './TraceUpload.module.css'
@@ -52,15 +53,15 @@ export function TraceUpload({ uploads, chosen, onChoose }: TraceUploadProps) {
                   {formatCount(trace.pages)} pages, {formatCount(trace.intervals)} intervals,{' '}
                   {formatCount(trace.accesses)} accesses, {formatBytes(trace.bytes)}
                 </span>
-                <ActionIcon
-                  aria-label={`Delete ${trace.name}`}
-                  loading={deleting.isPending && deleting.variables === trace.id}
-                  onClick={() =>
+                <ConfirmDelete
+                  compact
+                  what={trace.name}
+                  consequence="The trace is gone; what was replayed from it stays."
+                  pending={deleting.isPending && deleting.variables === trace.id}
+                  onConfirm={() =>
                     deleting.mutate(trace.id, { onSuccess: () => (chosen === trace.id ? onChoose(null) : undefined) })
                   }
-                >
-                  <IconTrash size={14} />
-                </ActionIcon>
+                />
               </li>
             ))}
           </ul>
