@@ -9,6 +9,8 @@ import { linesInPages } from '../../charts/ledger/figure'
 import { LedgerChart } from '../../charts/ledger/LedgerChart'
 import { ServiceMovesChart } from '../../charts/ledger/ServiceMovesChart'
 import { LinesChart } from '../../charts/lines/LinesChart'
+import { formatDuration } from '../../lib/units/time'
+import { countOf } from '../../lib/units/units'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
 import { askOther, seriesOf, useGhost, type TimeComparison } from '../shell/time/useTimeComparison'
@@ -102,7 +104,7 @@ export function MovesTab({ id, ledgerOf, pingPongOf, marks, comparison }: MovesT
         hint={
           ledger === undefined
             ? undefined
-            : `${ledger.columns.length} columns · kernel dialect ${ledger.dialect} · ${ledger.n_hosts} host${ledger.n_hosts === 1 ? '' : 's'}`
+            : `${ledger.columns.length} columns · kernel dialect ${ledger.dialect} · ${countOf(ledger.n_hosts, 'host')} · totals of ${formatDuration((Date.parse(ledger.window.end) - Date.parse(ledger.window.start)) / 1000)}`
         }
         flush
         testId="ledger-columns"

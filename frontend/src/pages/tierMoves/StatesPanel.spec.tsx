@@ -20,6 +20,13 @@ describe('StatesPanel', () => {
     expect((stretches[1] as HTMLElement).style.left).toBe('60%')
   })
 
+  it('gives the time of several hosts as a share alone: their hours add up beyond the range', () => {
+    const panel = show({ ...recorded('/v1/hosts/{host_id}/ledger'), n_hosts: 12 })
+    const states = within(panel).getByRole('list', { name: 'How long each state held' })
+    expect(states.textContent).toContain('healthy60 % of the time of 12 hosts')
+    expect(states.textContent).not.toContain(' h ')
+  })
+
   it('lists the services of a host that has several', () => {
     const service = {
       service_id: 's1',

@@ -37,7 +37,8 @@ export function StatesPanel({ ledger }: { ledger: Ledger | undefined }) {
                 <span className={classes.swatch} data-tone={tone} data-state={state} aria-hidden />
                 <ToneTag tone={tone} label={label} meaning={meaning} />
                 <span className={classes.amount}>
-                  {formatRatio(ratio)} · {formatDuration(seconds)}
+                  {formatRatio(ratio)}
+                  {ledger.n_hosts > 1 ? ` of the time of ${ledger.n_hosts} hosts` : ` · ${formatDuration(seconds)}`}
                 </span>
               </li>
             )
