@@ -102,6 +102,14 @@ describe('the TCO page', () => {
     expect(bar.getByRole('button', { name: 'Reused DDR4 behind CXL' }).getAttribute('aria-disabled')).toBe('true')
   })
 
+  it('opens on the hosts of the fleet, with the example a click away', async () => {
+    const { asked } = openTco('/tco')
+    await waitFor(() => expect(asked.at(-1)?.spec.fleet?.hosts).toBe(33))
+    expect(asked.map(({ spec }) => spec.fleet?.hosts)).not.toContain(1000)
+    await userEvent.click(await screen.findByRole('link', { name: 'an example of 1,000 hosts' }))
+    await waitFor(() => expect(asked.at(-1)?.spec.fleet?.hosts).toBe(1000))
+  })
+
   it('starts from the service that the link names', async () => {
     const { asked } = openTco('/tco?start=cxl&service=svc-1&share=0.5')
     await waitFor(() => expect(asked.at(-1)?.spec.name).toBe('CXL at the advised ratio: fleet'))

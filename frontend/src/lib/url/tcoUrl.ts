@@ -3,13 +3,13 @@ import { readChanges, type UrlChanges } from '../tco/scenarioSpec'
 import { oneOf, readTimeSearch, text, whole, type RawSearch, type TimeSearch } from './urlState'
 
 export const costScales = ['host', 'fleet'] as const
-/** Scenarios that the service fills in from real hosts. */
-export const presetKeys = ['today', 'cxl', 'ddr4'] as const
+/** Scenarios that the service fills in from real hosts, and an example of a thousand made-up ones. */
+const startKeys = ['today', 'cxl', 'ddr4', 'example'] as const
 
 /** Parameters of the TCO page. */
 export interface TcoSearch extends TimeSearch {
-  /** Which scenario of real hosts the page starts from; without one from the general starting point. */
-  start?: (typeof presetKeys)[number] | undefined
+  /** What the page starts from: the fleet's own hosts. Changes without it are of the example, as in links of old. */
+  start?: (typeof startKeys)[number] | undefined
   /** The service whose hosts, memory and advice that scenario has; without one the whole fleet's. */
   service?: string | undefined
   /** DRAM's share of its memory, in place of the advised one. */
@@ -32,7 +32,7 @@ function shareOf(raw: unknown): number | undefined {
 export function readTcoSearch(raw: RawSearch): TcoSearch {
   return {
     ...readTimeSearch(raw),
-    start: oneOf(raw, 'start', presetKeys),
+    start: oneOf(raw, 'start', startKeys) ?? (raw['set'] === undefined ? 'cxl' : 'example'),
     service: text(raw, 'service'),
     share: shareOf(raw['share']),
     set: readChanges(raw['set']),

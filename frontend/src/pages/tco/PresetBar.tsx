@@ -42,6 +42,14 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
           </Tooltip>
         ))
       )}
+      <Link
+        from="/tco"
+        to="/tco"
+        search={to({ start: 'example' })}
+        aria-current={scenarioId === undefined && (search.start ?? 'example') === 'example' ? 'true' : undefined}
+      >
+        an example of 1,000 hosts
+      </Link>
       {search.service !== undefined && (
         <Link from="/tco" to="/tco" search={to({ service: undefined, share: undefined })}>
           whole fleet

@@ -26,9 +26,10 @@ export function useScenario() {
   const presets = useQuery(scenarioPresetsQuery(search.service, search.share))
   const [moving, setMoving] = useState<{ path: string; value: number } | null>(null)
 
-  const preset = search.start === undefined ? undefined : presets.data?.presets.find(({ key }) => key === search.start)
-  // A scenario that cannot be filled in, because nothing is known yet, starts from the general one.
-  const filled = search.start === undefined || preset?.spec === null ? defaults.data?.spec : preset?.spec
+  const isExample = (search.start ?? 'example') === 'example'
+  const preset = isExample ? undefined : presets.data?.presets.find(({ key }) => key === search.start)
+  // A scenario that cannot be filled in, because nothing is known yet, starts from the example.
+  const filled = isExample || preset?.spec === null ? defaults.data?.spec : preset?.spec
   const start = scenarioId === undefined ? filled : stored.data?.spec
   const base = useMemo(() => (start === undefined ? undefined : asJson(start)), [start])
   const spec = useMemo(() => (base === undefined ? undefined : withChanges(base, search.set ?? {})), [base, search.set])
@@ -64,7 +65,7 @@ export function useScenario() {
     /** Cost of the scenario with the slider that is being moved. */
     cost: cost.data,
     load: loadStateOf(cost),
-    source: loadStateOf(scenarioId !== undefined ? stored : search.start === undefined ? defaults : presets),
+    source: loadStateOf(scenarioId !== undefined ? stored : isExample ? defaults : presets),
   }
 }
 
