@@ -13,7 +13,7 @@ type Kind = Ratio['kinds'][number]
 
 const notSaid = <Nothing status="not_collected" reason="The inventories of its hosts do not say." />
 
-const columns: Column<Kind>[] = [
+const columnsOf = (headline: Kind | undefined): Column<Kind>[] => [
   {
     key: 'kind',
     header: 'Hosts',
@@ -35,7 +35,13 @@ const columns: Column<Kind>[] = [
     cell: (kind) => <strong>{kind.chosen ?? rangeText(kind.range)}</strong>,
   },
   { key: 'grade', header: 'Grade', cell: (kind) => kind.grade ?? '–' },
-  { key: 'sentence', header: 'Why', cell: (kind) => <Prose text={kind.sentence} /> },
+  {
+    key: 'sentence',
+    header: 'Why',
+    value: (kind) => kind.sentence,
+    cell: (kind) =>
+      kind !== headline && kind.sentence === headline?.sentence ? 'the same' : <Prose text={kind.sentence} />,
+  },
 ]
 
 /** The answer for each kind of host, where the service runs on several. */
@@ -44,7 +50,7 @@ export function KindsPanel({ kinds }: { kinds: Kind[] }) {
     <Panel title="By kind of host" hint="the replay is of all kinds together" flush testId="ratio-kinds">
       <DataTable
         label="Answers by kind of host"
-        columns={columns}
+        columns={columnsOf(kinds.find(({ headline }) => headline))}
         rows={kinds}
         rowKey={(kind) => kind.sentence + kind.n_hosts + kind.dram_bytes}
       />

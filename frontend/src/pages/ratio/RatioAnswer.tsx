@@ -60,7 +60,10 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
       >
         <div className={classes.answer}>
           {ratio === undefined ? (
-            <Skeleton height={24} maw={640} />
+            <>
+              <Skeleton height={24} maw={640} />
+              <Skeleton height={96} mt={16} />
+            </>
           ) : (
             <p className={classes.sentence} data-testid="ratio-sentence">
               <Prose text={ratio.sentence} />

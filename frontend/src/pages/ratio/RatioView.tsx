@@ -1,4 +1,4 @@
-import { Accordion } from '@mantine/core'
+import { Accordion, Skeleton } from '@mantine/core'
 import type { Ratio } from '../../api/_generated/schema'
 import { SweepChart } from '../../charts/sweep/SweepChart'
 import type { LoadState } from '../../lib/loadState'
@@ -24,12 +24,16 @@ interface RatioViewProps {
 export function RatioView({ ratio, load }: RatioViewProps) {
   return (
     <Stack testId="ratio">
-      {ratio !== undefined && <ChainLinks ratio={ratio} />}
+      {ratio !== undefined ? (
+        <ChainLinks ratio={ratio} />
+      ) : (
+        load.problem === null && <Skeleton height={26} width={300} />
+      )}
       <RatioAnswer ratio={ratio} load={load} />
       {ratio !== undefined && <WhyPanel ratio={ratio} load={load} />}
       {ratio !== undefined && ratio.next_steps.length > 0 && <NextSteps ratio={ratio} />}
       {ratio !== undefined && ratio.kinds.length > 1 && <KindsPanel kinds={ratio.kinds} />}
-      {(ratio === undefined || ratio.sweep !== null || ratio.candidates.length > 0) && (
+      {ratio !== undefined && (ratio.sweep !== null || ratio.candidates.length > 0) && (
         <Columns joinAt={1100}>
           <SweepChart ratio={ratio} load={load} height={320} />
           <Panel title="Ratios" hint="bytes of the median host" flush testId="ratio-candidates">

@@ -1,9 +1,11 @@
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { ServiceSwapTier, SwapAgeView, SwappingHost } from '../../api/_generated/schema'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { swapTierQuery } from '../../api/queries/knobs'
 import { formatMoneyRange } from '../../lib/tco/money'
-import { formatQuantity, formatRatio } from '../../lib/units/units'
+import { countOf, formatQuantity, formatRatio } from '../../lib/units/units'
 import { formatDuration } from '../../lib/units/time'
 import { Panel } from '../../ui/layout/Panel'
 import { ProblemState } from '../../ui/states/ProblemState'
@@ -101,10 +103,14 @@ const hostColumns: Column<SwappingHost>[] = [
 /** Whether swap pays as a tier below DRAM: by how long memory was cold, what it saves and what it costs. */
 export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: number | undefined }) {
   const { range } = useTimeRange()
+  const [opened, setOpened] = useState(false)
   const query = useQuery(swapTierQuery(serviceId, loss, range))
   const load = loadStateOf(query)
   const answer = query.data
   const verdict = answer?.verdict ?? null
+  const ages = answer === undefined ? undefined : shownOf(answer)
+  // Nobody looks for an age where none is worth it.
+  const isFolded = !opened && (verdict === 'keep_out' || verdict === 'does_not_pay')
   const assumed = answer?.assumptions.map(
     ({ name, value, why }) => `${name.replaceAll('_', ' ').replace('cxl', 'CXL')}: ${value}; ${why}.`,
   )
@@ -130,14 +136,20 @@ export function SwapTierPanel({ serviceId, loss }: { serviceId: string; loss: nu
                 <Prose text={answer.cxl.sentence} />
               </p>
             )}
-            <DataTable
-              label="Swap below DRAM by how long memory was cold"
-              columns={columnsOf(answer?.best ?? null)}
-              rows={answer === undefined ? undefined : shownOf(answer)}
-              rowKey={(age) => String(age.age_seconds)}
-              skeletonRows={4}
-              empty={{ title: 'Whether swap pays is not known', next: answer?.reason ?? 'Widen the time range.' }}
-            />
+            {isFolded ? (
+              <Button variant="subtle" m="xs" aria-expanded={false} onClick={() => setOpened(true)}>
+                Show {countOf(ages?.length ?? 0, 'age')} of cold memory
+              </Button>
+            ) : (
+              <DataTable
+                label="Swap below DRAM by how long memory was cold"
+                columns={columnsOf(answer?.best ?? null)}
+                rows={ages}
+                rowKey={(age) => String(age.age_seconds)}
+                skeletonRows={4}
+                empty={{ title: 'Whether swap pays is not known', next: answer?.reason ?? 'Widen the time range.' }}
+              />
+            )}
           </>
         )}
       </Panel>

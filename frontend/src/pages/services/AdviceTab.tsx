@@ -20,6 +20,7 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
   const { range } = useTimeRange()
   const { choice, choose } = useRatioChoice()
   const query = useQuery(ratioQuery(serviceId, choice, range))
+  const load = loadStateOf(query)
   const ratio = query.data
   const target = choice.loss ?? ratio?.loss_target
   return (
@@ -53,10 +54,14 @@ export function AdviceTab({ serviceId }: { serviceId: string }) {
         />
       </Group>
       <SlowMemoryPicker device={choice.device} onDevice={(device) => choose({ device })} />
-      <RatioView ratio={ratio} load={loadStateOf(query)} />
-      <PointsPanel serviceId={serviceId} ratio={ratio} />
-      <NotesList notes={ratio?.notes} />
-      <SwapTierPanel serviceId={serviceId} loss={target} />
+      <RatioView ratio={ratio} load={load} />
+      {(ratio !== undefined || load.problem !== null) && (
+        <>
+          <PointsPanel serviceId={serviceId} ratio={ratio} />
+          <NotesList notes={ratio?.notes} />
+          <SwapTierPanel serviceId={serviceId} loss={target} />
+        </>
+      )}
     </Stack>
   )
 }

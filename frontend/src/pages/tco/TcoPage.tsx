@@ -56,7 +56,7 @@ export function TcoPage(): ReactNode {
           {cost !== undefined && cost.missing.length === 0 && load.problem === null && (
             <TcoResults state={state} answer={cost} option={option} />
           )}
-          <ComparePanel state={state} />
+          {(cost !== undefined || load.problem !== null) && <ComparePanel state={state} />}
         </Stack>
       </div>
       <PriceDialog

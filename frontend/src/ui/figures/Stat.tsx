@@ -39,7 +39,8 @@ export function Stat({ label, name, figure, swatch }: StatProps) {
       {figure === undefined ? (
         <>
           <Skeleton height={28} width={90} />
-          <Skeleton height={12} width={120} mt={8} />
+          <div className={classes.interval} />
+          <Skeleton height={12} width={120} my={4} />
         </>
       ) : (
         <>
