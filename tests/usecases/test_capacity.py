@@ -181,6 +181,12 @@ def test_heat_makes_hot_cold_and_untouched_bytes_of_all_hosts(database: Database
     [advised] = CapacityReads(fleet.context()).list("service").subjects
     assert advised.dram_need_bytes.value == pytest.approx(0.98 * resident)
     assert any("ratio advice" in note for note in advised.dram_need_bytes.warnings)
+    with database.write() as transaction:
+        none_proven = '{"answer": {"loss_target": 0.05, "range": {"safe": null, "safe_dram_ratio": 1.0}}}'
+        transaction.execute(text("UPDATE advice SET body = CAST(:body AS jsonb)"), {"body": none_proven})
+    [unproven] = CapacityReads(fleet.context()).list("service").subjects
+    assert unproven.dram_need_bytes.value == pytest.approx(resident)
+    assert any("proves no ratio" in note for note in unproven.dram_need_bytes.warnings)
 
 
 def test_host_groups_have_stranded_memory_where_processors_are_taken(database: Database) -> None:
@@ -188,7 +194,8 @@ def test_host_groups_have_stranded_memory_where_processors_are_taken(database: D
     update(fleet)
     reads = CapacityReads(fleet.context())
     groups = reads.list("sku")
-    assert groups.groupings == ("service", "label:rack", "label:sku", "label:team", "rack", "sku")
+    assert groups.groupings == ("service", "label:team", "rack", "sku"), "not the same hosts under two names"
+    assert [subject.name for subject in reads.list("label:sku").subjects] == ["big"]
     [group] = groups.subjects
     assert (group.id, group.name, group.hosts) == ("sku=big", "big", 3)
     assert group.capacity_bytes.value == 3 * TOTAL

@@ -249,12 +249,12 @@ def subjects_with_days(session: ReadSession, kind: Kind, start: datetime, end: d
 
 
 def read_advised(session: ReadSession) -> dict[str, Advised]:
-    """By service the DRAM share that its stored ratio advice holds for surely enough; none where that is all DRAM."""
+    """By service the DRAM share that its stored ratio advice holds for surely enough: 1 where it proves no ratio."""
     statement = text(
         "SELECT s.public_id, CAST(a.body->'answer'->'range'->>'safe_dram_ratio' AS float8) AS ratio,"
         " CAST(a.body->'answer'->>'loss_target' AS float8) AS loss FROM advice a JOIN services s ON s.id = a.service_id"
         " WHERE a.kind = 'ratio' AND a.status IN ('open', 'adopted')"
-        " AND CAST(a.body->'answer'->'range'->>'safe_dram_ratio' AS float8) < 1"
+        " AND CAST(a.body->'answer'->'range'->>'safe_dram_ratio' AS float8) IS NOT NULL"
     )
     return {row.public_id: Advised(row.ratio, row.loss) for row in session.execute(statement)}
 

@@ -132,4 +132,6 @@ def _resident_method(day: CapacityDay | None) -> str | None:
 def _need_by(advised: Advised | None) -> str:
     if advised is None:
         return "hot bytes with 10 % headroom; no ratio advice is stored"
+    if advised.dram_ratio >= 1:
+        return f"ratio advice proves no ratio at a loss of {advised.loss_target:.0%}: all memory stays in DRAM"
     return f"{advised.dram_ratio:.0%} of resident memory by ratio advice at a loss of {advised.loss_target:.0%}"

@@ -12,7 +12,9 @@ from tierscope.domain.capacity.days import MIN_HOURS
 from tierscope.domain.capacity.forecast import Forecast, Refused
 from tierscope.domain.capacity.need import Advised
 from tierscope.domain.fleet.hosts_away import HostsAway
+from tierscope.domain.fleet.peer_hosts import SKU_LABELS
 from tierscope.storage.capacity.rows import (
+    GroupRow,
     Kind,
     StoredDay,
     count_days,
@@ -44,6 +46,7 @@ from tierscope.usecases.capacity.forecasts import (
 )
 from tierscope.usecases.capacity.history import SPAN, make_history, read_events
 from tierscope.usecases.capacity.hours import DAY
+from tierscope.usecases.capacity.subjects import RACK_LABELS
 from tierscope.usecases.capacity.views import (
     BacktestScore,
     Capacity,
@@ -76,7 +79,7 @@ class CapacityReads(ContextUseCase):
         with self._context.database.read() as session:
             if service is not None:
                 require_service(session, service)
-            groupings = ("service", *dict.fromkeys(row.grouping for row in list_groups(session)))
+            groupings = ("service", *_told_apart(list_groups(session)))
             if group_by not in {*groupings, "sku", "rack"} and not group_by.startswith("label:"):
                 raise BadRequest(
                     f"there is no grouping {group_by[:80]!r}", next_step=f"Use one of {', '.join(groupings)}."
@@ -183,6 +186,15 @@ def _services(session: ReadSession, only: str | None, tagged: Tagged | None) -> 
         for row in rows
         if only is None or row.public_id == only
     ]
+
+
+def _told_apart(rows: Sequence[GroupRow]) -> list[str]:
+    """The groupings of host groups; none by a label that racks or machines are named by alone, which is the same."""
+    names: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        names.setdefault(row.grouping, set()).add((row.name, row.origin))
+    twins = {f"label:{label}": "rack" for label in RACK_LABELS} | {f"label:{label}": "sku" for label in SKU_LABELS}
+    return [grouping for grouping in names if names[grouping] != names.get(twins.get(grouping, ""))]
 
 
 def _groups(session: ReadSession, grouping: str) -> list[CapacitySubjectRef]:
