@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from '@testing-library/react'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { recorded } from '../mock-api/answer'
@@ -154,6 +154,21 @@ describe('rules', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Add rule' }))
     await waitFor(() => expect(router.state.location.pathname).toBe('/alerts/rules/rule-2'))
     expect(sent[0]?.body).toMatchObject({ name: 'Tight', expression: 'free_dram_ratio < 3%', for_seconds: 300 })
+  })
+
+  it('that no subject has data for are said never to fire here', async () => {
+    const { respond } = recorder()
+    openApp('/alerts/rules/rule-2', (url, request) =>
+      url.pathname === '/v1/rules/backtest'
+        ? Response.json({ ...recorded('/v1/rules/backtest'), coverage: 0 })
+        : respond(url, request),
+    )
+    expect((await screen.findByTestId('rule-never')).textContent).toContain('it cannot fire here')
+    expect(screen.getByText('held before it fires')).toBeTruthy()
+    cleanup()
+    openApp('/alerts/rules/rule-2', respond)
+    await waitFor(() => expect(screen.getByTestId('chart-backtest').textContent).toContain('of minutes with data'))
+    expect(screen.queryByTestId('rule-never')).toBeNull()
   })
 
   it('that are shipped can be tried and copied, not saved', async () => {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { HostSummary } from '../../api/_generated/schema'
+import { adviceQuery } from '../../api/queries/advice'
 import { firstAdviceQuery, newHostsRefreshMs } from '../../api/queries/fleet/newHosts'
 import { hostQuery } from '../../api/queries/fleet/hosts'
 import { heatQuery } from '../../api/queries/heat/heat'
@@ -95,5 +96,7 @@ function useStartFacts(host: HostSummary): StartFacts {
     ...knobAdviceQuery(host.id, { ...range, refreshMs: 60_000 }),
     enabled: judged && card === null,
   }).data
-  return { host, detail, firstLedgerAt: ledger, firstHeatAt: heat.data, advice, card }
+  const ratios = useQuery(adviceQuery({ kind: 'ratio', status: 'open' }, 60_000)).data
+  const ratioOf = new Set(ratios?.items.flatMap(({ service_id: id }) => id ?? []))
+  return { host, detail, firstLedgerAt: ledger, firstHeatAt: heat.data, advice, card, ratioOf }
 }

@@ -18,6 +18,7 @@ const empty: StartFacts = {
   firstHeatAt: undefined,
   advice: undefined,
   card: undefined,
+  ratioOf: new Set(),
 }
 
 function detailOf(over: Partial<HostDetail>): HostDetail {
@@ -37,6 +38,22 @@ describe('the start of a host', () => {
     expect(late.fix).toContain('journalctl')
     const seen = { ...empty, host: { ...host, last_seen: at(1) } }
     expect(step('connected', seen)).toMatchObject({ state: 'done', at: at(0) })
+  })
+
+  it('says when reports came and stopped', () => {
+    const silent = { ...empty, host: { ...host, last_seen: at(1), state: 'silent' as const } }
+    expect(step('connected', silent, 60)).toMatchObject({ state: 'blocked', text: expect.stringContaining('stopped') })
+    expect(step('connected', { ...silent, host: { ...silent.host, state: 'reporting' } }, 60).state).toBe('done')
+  })
+
+  it('promises no ratio for later where the services of the host have one', () => {
+    const service = { id: 's', namespace: 'shop', name: 'cache', rule: '', processes: 1 }
+    const detail = detailOf({ services: [{ ...service, heat_measured: true, heat_reason: null }] })
+    const judged = { ...empty, host: { ...host, last_seen: at(1) }, firstLedgerAt: at(2), firstHeatAt: at(3), detail }
+    expect(step('advice', { ...judged, card: null }).text).toContain('a day of page samples: expected')
+    const known = step('advice', { ...judged, card: null, ratioOf: new Set(['s']) }).text
+    expect(known).toContain('The DRAM:CXL ratio of shop/cache is judged already.')
+    expect(known).not.toContain('a day of page samples')
   })
 
   it('counts the first row of the ledger, and names the finding that is in the way', () => {

@@ -11,6 +11,8 @@ export interface StartFacts {
   firstHeatAt: string | null | undefined
   advice: HostKnobAdvice | undefined
   card: AdviceCard | null | undefined
+  /** Ids of services that have ratio advice. */
+  ratioOf: ReadonlySet<string>
 }
 
 /** `none`: it will not come on this host, and why. */
@@ -52,6 +54,10 @@ export function startSteps(facts: StartFacts, now: Date): StartStep[] {
 
 function connected({ host }: StartFacts, now: Date): StartStep {
   const step = { key: 'connected', label: 'Connected' } as const
+  if (host.last_seen !== null && host.state === 'silent') {
+    const text = 'Enrolled, and its reports have stopped.'
+    return { ...step, state: 'blocked', at: null, text, fix: agentSays }
+  }
   if (host.last_seen !== null) {
     return { ...step, state: 'done', at: host.enrolled_at, text: 'Enrolled, and its reports arrive.', fix: null }
   }
@@ -63,9 +69,12 @@ function connected({ host }: StartFacts, now: Date): StartStep {
     state: 'blocked',
     at: null,
     text: 'Enrolled, but no report has arrived.',
-    fix: 'See why on the host: `journalctl -u tierscope-agent`; `delivery_error` in /var/lib/tierscope-agent/status.json.',
+    fix: agentSays,
   }
 }
+
+const agentSays =
+  'See why on the host: `journalctl -u tierscope-agent`; `delivery_error` in /var/lib/tierscope-agent/status.json.'
 
 function counters({ host, firstLedgerAt }: StartFacts, now: Date): StartStep {
   const step = { key: 'counters', label: 'Counters' } as const
@@ -140,9 +149,11 @@ function advice(facts: StartFacts): StartStep {
   return { ...step, state: 'waiting', text: `Settings are judged within minutes: ${due} ${ratio}` }
 }
 
-/** When the ratio of the host's services can be judged; nothing where its pages are never sampled. */
-function ratioText({ host, firstHeatAt }: StartFacts): string {
+/** Whether the ratio of the host's services is judged, or when it can be; nothing where its pages are never sampled. */
+function ratioText({ host, detail, firstHeatAt, ratioOf }: StartFacts): string {
   if (host.last_seen !== null && host.agent_version === null) return ''
+  const judged = detail?.services.find(({ id }) => ratioOf.has(id))
+  if (judged !== undefined) return `The DRAM:CXL ratio of ${judged.namespace}/${judged.name} is judged already.`
   const text = 'A DRAM:CXL ratio for its services needs a day of page samples'
   return firstHeatAt == null ? `${text}.` : `${text}: ${dueText(firstHeatAt, daySeconds)}`
 }

@@ -11,6 +11,7 @@ import type { LoadState } from '../../../lib/loadState'
 import { formatDuration, toRfc3339 } from '../../../lib/units/time'
 import { formatCount, formatRatio } from '../../../lib/units/units'
 import { resolveRange } from '../../../lib/url/timeRange'
+import { StateNote } from '../../../ui/states/StateNote'
 import { NotesList } from '../../../ui/text/NotesList'
 import { useNow } from '../../shell/time/useNow'
 import { useTimeRange } from '../../shell/time/useTimeRange'
@@ -100,6 +101,14 @@ export function BacktestPanel({ rule, words, load }: BacktestPanelProps) {
       }
       wrap={(plot) => (
         <>
+          {test !== undefined && test.n_subjects > 0 && test.coverage === 0 && (
+            <StateNote tone="warning" testId="rule-never">
+              <p>
+                No subject has data for this condition in any minute of the time range: it cannot fire here. The host’s
+                Tier moves tab says what its kernel counts.
+              </p>
+            </StateNote>
+          )}
           {plot}
           <NotesList notes={test?.notes} />
         </>

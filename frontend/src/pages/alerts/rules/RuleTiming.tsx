@@ -9,6 +9,7 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
     <>
       <NumberInput
         label="for"
+        description="held before it fires"
         suffix=" min"
         min={0}
         max={10_080}
@@ -18,6 +19,7 @@ export function RuleTiming({ entry, onChange }: RuleFieldsProps) {
       />
       <NumberInput
         label="keep_firing_for"
+        description="fires on after it ends"
         suffix=" min"
         min={0}
         max={10_080}
