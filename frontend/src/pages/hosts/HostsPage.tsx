@@ -94,6 +94,7 @@ export function HostsPage(): ReactNode {
             <span>now</span>
           </>
         }
+        asideBelow
         sentence={newest === undefined ? undefined : sentenceOf(newest.fleet, newest.away)}
         aside={
           <>

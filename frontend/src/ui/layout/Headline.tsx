@@ -10,10 +10,12 @@ interface HeadlineProps {
   /** The generated sentence; undefined while loading. */
   sentence: string | undefined
   aside?: ReactNode
+  /** The aside has a row of its own, whatever comes into it: it is too wide to stand beside the sentence. */
+  asideBelow?: boolean
 }
 
 /** A page's first line: the answer in one sentence. */
-export function Headline({ kicker, sentence, aside }: HeadlineProps) {
+export function Headline({ kicker, sentence, aside, asideBelow = false }: HeadlineProps) {
   return (
     <div className={classes.headline}>
       <div className={classes.main}>
@@ -27,7 +29,11 @@ export function Headline({ kicker, sentence, aside }: HeadlineProps) {
           <Sentence text={sentence} />
         )}
       </div>
-      {aside !== undefined && <div className={classes.aside}>{aside}</div>}
+      {aside !== undefined && (
+        <div className={classes.aside} data-below={asideBelow}>
+          {aside}
+        </div>
+      )}
     </div>
   )
 }
