@@ -21,6 +21,12 @@ describe('a form for which somebody lacks rights', () => {
     ['/simulator?new=on', 'Log in to start a sweep'],
     ['/experiments/new?service=svc-feed', 'Log in to start it'],
     ['/services/svc-feed?tab=advice', 'Log in to add your own'],
+    ['/services/svc-redis?tab=advice', 'Log in to delete it'],
+    ['/alerts/rules/rule-2', 'Log in to save rules'],
+    ['/alerts/rules/new', 'Log in to save rules'],
+    ['/alerts?tab=silences', 'Log in to end it'],
+    ['/experiments/exp-1', 'Log in to end it'],
+    ['/simulator/sweep-1', 'Log in to delete it'],
   ])('is not open to who is not logged in: %s', async (path, words) => {
     openApp(path, (url) => (url.pathname === '/v1/session' ? Response.json(anonymous) : undefined))
     expect((await screen.findAllByText(words, {}, { timeout: 10_000 })).length).toBeGreaterThan(0)

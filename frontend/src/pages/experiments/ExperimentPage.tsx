@@ -22,6 +22,7 @@ import { useTimeRange } from '../shell/time/useTimeRange'
 import { ExperimentMetricPanel } from './ExperimentMetricPanel'
 import { Columns } from '../../ui/layout/Columns'
 import { Stack } from '../../ui/layout/Stack'
+import { LoginFirst } from '../shell/access/LoginFirst'
 import classes from './ExperimentPage.module.css'
 import { ServiceLink } from '../shell/links'
 
@@ -124,13 +125,15 @@ function Running({ experiment }: { experiment: Experiment }) {
         <span>
           change <Timestamp at={experiment.change_at} />, end <Timestamp at={experiment.planned_end} />
         </span>
-        <ConfirmDelete
-          verb="End now"
-          what="this experiment"
-          consequence="It ends before its planned time, and is judged by what came so far: an effect may be missed. It cannot go on."
-          pending={ending.isPending}
-          onConfirm={() => ending.mutate()}
-        />
+        <LoginFirst may="write:experiments" to="end it">
+          <ConfirmDelete
+            verb="End now"
+            what="this experiment"
+            consequence="It ends before its planned time, and is judged by what came so far: an effect may be missed. It cannot go on."
+            pending={ending.isPending}
+            onConfirm={() => ending.mutate()}
+          />
+        </LoginFirst>
         {ending.error !== null && (
           <span role="alert" className={classes.fault}>
             <Prose text={problemText(ending.error)} />

@@ -61,13 +61,15 @@ function columnsFor(
       key: 'remove',
       header: 'Remove',
       cell: (row) => (
-        <ConfirmDelete
-          compact
-          what={`the measurement of ${formatRatio(row.loss)}`}
-          consequence="The advice is made without it from now on."
-          pending={pending}
-          onConfirm={() => onRemove(row.id)}
-        />
+        <LoginFirst may="write:advice" to="delete it">
+          <ConfirmDelete
+            compact
+            what={`the measurement of ${formatRatio(row.loss)}`}
+            consequence="The advice is made without it from now on."
+            pending={pending}
+            onConfirm={() => onRemove(row.id)}
+          />
+        </LoginFirst>
       ),
     },
   ]

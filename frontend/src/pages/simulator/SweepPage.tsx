@@ -21,6 +21,7 @@ import { SimulatedTag } from './SimulatedTag'
 import { SweepFacts } from './SweepFacts'
 import { SweepProgress } from './SweepProgress'
 import { sweepSentence } from './sweepSentence'
+import { LoginFirst } from '../shell/access/LoginFirst'
 
 const route = getRouteApi('/simulator/$sweepId')
 
@@ -104,12 +105,14 @@ function DeleteSweep({ sweep }: { sweep: Sweep }) {
   const navigate = useNavigate()
   const deleting = useMutation(deleteSweep(queries))
   return (
-    <ConfirmDelete
-      what="this sweep"
-      consequence="The sweep and its results are deleted. The trace is kept."
-      pending={deleting.isPending}
-      problem={deleting.error === null ? undefined : problemText(deleting.error)}
-      onConfirm={() => deleting.mutate(sweep.id, { onSuccess: () => void navigate({ to: '/simulator' }) })}
-    />
+    <LoginFirst may="write:sweeps" to="delete it">
+      <ConfirmDelete
+        what="this sweep"
+        consequence="The sweep and its results are deleted. The trace is kept."
+        pending={deleting.isPending}
+        problem={deleting.error === null ? undefined : problemText(deleting.error)}
+        onConfirm={() => deleting.mutate(sweep.id, { onSuccess: () => void navigate({ to: '/simulator' }) })}
+      />
+    </LoginFirst>
   )
 }

@@ -9,6 +9,7 @@ import { Panel } from '../../ui/layout/Panel'
 import { ToneTag } from '../../ui/tags/ToneTag'
 import { Prose } from '../../ui/text/Prose'
 import classes from './SweepPage.module.css'
+import { LoginFirst } from '../shell/access/LoginFirst'
 
 /** How far a sweep is, policy by policy, and the ways to stop it and to go on. */
 export function SweepProgress({ sweep }: { sweep: Sweep }) {
@@ -21,13 +22,15 @@ export function SweepProgress({ sweep }: { sweep: Sweep }) {
       hint={`${formatCount(sweep.done)} of ${formatCount(sweep.total)} runs, one task for each policy`}
       testId="sweep-progress"
       actions={
-        <Button
-          variant="default"
-          loading={steering.isPending}
-          onClick={() => steering.mutate(running ? 'cancel' : 'resume')}
-        >
-          {running ? 'Cancel' : 'Resume'}
-        </Button>
+        <LoginFirst may="write:sweeps" to="steer it">
+          <Button
+            variant="default"
+            loading={steering.isPending}
+            onClick={() => steering.mutate(running ? 'cancel' : 'resume')}
+          >
+            {running ? 'Cancel' : 'Resume'}
+          </Button>
+        </LoginFirst>
       }
     >
       <Progress

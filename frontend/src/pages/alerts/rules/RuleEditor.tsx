@@ -17,6 +17,7 @@ import { ExpressionField } from './ExpressionField'
 import { RuleFields } from './RuleFields'
 import { requestOfEntry, type RuleEntry } from './ruleEntry'
 import { wordsOf } from '../stateWords'
+import { LoginFirst } from '../../shell/access/LoginFirst'
 
 interface RuleEditorProps {
   first: RuleEntry
@@ -86,26 +87,28 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
         </Panel>
         <div className={classes.aside}>
           {!shipped && (
-            <Button
-              type="submit"
-              loading={saving.isPending}
-              disabled={entry.name.trim() === '' || checked?.ok !== true || typeof request === 'string'}
-            >
-              {ruleId === undefined ? 'Add rule' : 'Save rule'}
-            </Button>
-          )}
-          {!shipped && ruleId !== undefined && (
-            <ConfirmDelete
-              what="rule"
-              consequence="Its alerts end without a resolution, and it fires no more. Their history stays."
-              pending={deleting.isPending}
-              problem={deleting.error === null ? undefined : problemText(deleting.error)}
-              onConfirm={() =>
-                deleting.mutate(ruleId, {
-                  onSuccess: () => void navigate({ to: '/alerts', search: { tab: 'rules' } }),
-                })
-              }
-            />
+            <LoginFirst may="write:rules" to="save rules">
+              <Button
+                type="submit"
+                loading={saving.isPending}
+                disabled={entry.name.trim() === '' || checked?.ok !== true || typeof request === 'string'}
+              >
+                {ruleId === undefined ? 'Add rule' : 'Save rule'}
+              </Button>
+              {ruleId !== undefined && (
+                <ConfirmDelete
+                  what="rule"
+                  consequence="Its alerts end without a resolution, and it fires no more. Their history stays."
+                  pending={deleting.isPending}
+                  problem={deleting.error === null ? undefined : problemText(deleting.error)}
+                  onConfirm={() =>
+                    deleting.mutate(ruleId, {
+                      onSuccess: () => void navigate({ to: '/alerts', search: { tab: 'rules' } }),
+                    })
+                  }
+                />
+              )}
+            </LoginFirst>
           )}
           {saving.isSuccess && <span role="status">Saved. It is evaluated from the next minute on.</span>}
           {error !== null && (

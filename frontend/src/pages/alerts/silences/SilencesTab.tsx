@@ -99,13 +99,15 @@ function silenceColumns(onExpire: (id: string) => void): Column<Silence>[] {
       header: '',
       cell: (row) =>
         row.status === 'expired' ? null : (
-          <ConfirmDelete
-            verb="End now"
-            what="this silence"
-            consequence="Alerts that it holds back are notified again from now on."
-            pending={false}
-            onConfirm={() => onExpire(row.id)}
-          />
+          <LoginFirst may="write:silences" to="end it">
+            <ConfirmDelete
+              verb="End now"
+              what="this silence"
+              consequence="Alerts that it holds back are notified again from now on."
+              pending={false}
+              onConfirm={() => onExpire(row.id)}
+            />
+          </LoginFirst>
         ),
     },
   ]
