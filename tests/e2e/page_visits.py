@@ -21,6 +21,10 @@ window.violations = []
 document.addEventListener('securitypolicyviolation', (event) =>
   window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`))
 const ask = window.fetch
+window.shifted = 0
+new PerformanceObserver((seen) => {
+  for (const { value, hadRecentInput } of seen.getEntries()) window.shifted += hadRecentInput ? 0 : value
+}).observe({ type: 'layout-shift', buffered: true })
 window.unanswered = 0
 window.fetch = async (...request) => {
   window.unanswered += 1
@@ -92,6 +96,8 @@ class Visits:
     unreadable: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     misread: list[str] = field(default_factory=list)
+    moved: dict[str, float] = field(default_factory=dict)
+    """By page, how far what stood there was moved by what came later: the share of the screen times the distance."""
     told: Told = field(default_factory=Told)
     told_again: Told = field(default_factory=Told)
     """By pages that had told something else than another page."""
@@ -148,6 +154,9 @@ def look_at(
         where["path"] = path
         follow(page, path)
         _rest(page, scheme, path, visits)
+        visits.moved[path] = float(
+            page.evaluate("() => { const sum = window.shifted; window.shifted = 0; return sum }")
+        )
         visits.drawn.update(_read(page, _DRAWN))
         if axe:
             visits.told.read(page, path)

@@ -22,6 +22,8 @@ from fixtures.elsewhere import long
 
 LEAST_SHARED = {"figure": 30, "label": 20, "verdict": 3, "setting": 3}
 """Values on more than one page, so that there is something to hold against each other."""
+MOST_MOVED = 0.25
+"""Of the screen: from there on a layout shift counts as poor (web.dev, Cumulative Layout Shift)."""
 MOCKED = [
     "/experiments/exp-1",
     "/simulator/sweep-1?run=tpp-0.67",
@@ -101,6 +103,12 @@ def test_no_page_is_unreadable_in_its_theme(visits: Visits) -> None:
 @long
 def test_no_page_tells_numbers_as_nobody_reads_them(visits: Visits) -> None:
     assert visits.misread == []
+
+
+@long
+def test_no_page_moves_under_its_reader(visits: Visits) -> None:
+    moved = {path: sum_ for path, sum_ in visits.moved.items() if sum_ > MOST_MOVED}
+    assert moved == {}
 
 
 @long

@@ -1,10 +1,9 @@
 import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
-import { openApp, renderBare } from '../mock-api/render'
+import { openApp } from '../mock-api/render'
 import { problem, recorded } from '../mock-api/answer'
 import { figure, nothing } from '../mock-api/figures'
-import { KindsPanel } from './ratio/KindsPanel'
 
 describe('the fleet page', () => {
   it('answers first, labels simulated data, and gives figures their evidence', async () => {
@@ -199,19 +198,12 @@ describe('the analytics of a service', () => {
     expect(kinds.textContent).toContain('all DRAM to 1:2')
     expect(kinds.textContent).toContain('no answer')
     expect((await screen.findByTestId('ratio-candidates')).textContent).toContain('needs a test, most likely')
-    const said = recorded('/v1/services/{service_id}/ratio', 'svc-feed').kinds
-    const alike = said.map((kind) => ({ ...kind, sentence: said[0]?.sentence ?? '' }))
-    cleanup()
-    renderBare(<KindsPanel kinds={alike} />)
-    expect(screen.getAllByText('the same')).toHaveLength(alike.length - 1)
   })
 
   it('judges ping-pong over time, and advises to stop', async () => {
     openApp('/services/svc-redis?tab=moves')
     const panel = await screen.findByTestId('stop-moving')
     await waitFor(() => expect(panel.textContent).toContain('Stop tier moves'))
-    expect(panel.textContent).toContain('ping-pong: ')
-    expect(panel.querySelector('[data-verdict]')).toBeNull()
     expect((await screen.findByTestId('ping-pong-spans')).textContent).toContain('ongoing')
   })
 })
