@@ -187,6 +187,8 @@ def _know(
     need = dram_need(resident, stored.day.hot_bytes, advice, headroom=0.0)
     if need is None:
         need, dram_by = resident, "neither heat nor advice: all in DRAM"
+    elif advice is not None and advice.dram_ratio >= 1:
+        dram_by = f"no ratio is proven at a loss of {advice.loss_target:.0%}: all in DRAM"
     elif advice is not None:
         dram_by = f"ratio advice at a loss of {advice.loss_target:.0%}, at least the hot bytes"
     else:

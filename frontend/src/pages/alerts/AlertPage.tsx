@@ -36,6 +36,9 @@ export function AlertPage(): ReactNode {
   const query = useQuery(alertQuery(alertId, range.refreshMs))
   const load = loadStateOf(query)
   const incident = useQuery(incidentQuery(alertId, range.refreshMs))
+  const incidentLoad = loadStateOf(incident)
+  // What stands below the incident comes with it, so that it stays where it is.
+  const isTold = incident.data !== undefined || incidentLoad.problem !== null
   const detail = query.data
   const wordsOf = useStateWords()
   const line = useMemo(
@@ -97,35 +100,39 @@ export function AlertPage(): ReactNode {
         {alert !== undefined && (
           <>
             <OnsetStrip alert={alert} onset={incident.data?.onset} />
-            <IncidentView alert={alert} incident={incident.data} load={loadStateOf(incident)} />
+            <IncidentView alert={alert} incident={incident.data} load={incidentLoad} />
             <TouchedPanels incident={incident.data} />
           </>
         )}
-        <BacktestChart
-          name="alert-evidence"
-          title="Condition over time"
-          label="Value of the condition around the alert"
-          hint={line?.name}
-          load={load}
-          axis={detail?.evidence?.axis}
-          line={line}
-          height={260}
-          onTimeZoom={zoomTo}
-          noData={detail !== undefined && detail.evidence === null}
-          emptyText={{
-            title: 'The values behind this alert are gone',
-            next: detail?.notes[0] ?? 'They may be past retention.',
-          }}
-        />
-        <Columns>
-          <Panel title="Details" testId="alert-facts">
-            {detail !== undefined && <AlertFacts alert={detail.alert} />}
-          </Panel>
-          <Panel title="History" testId="alert-history">
-            {detail !== undefined && <AlertHistory detail={detail} />}
-          </Panel>
-        </Columns>
-        <NotesList notes={detail?.evidence === null ? undefined : detail?.notes} />
+        {isTold && (
+          <>
+            <BacktestChart
+              name="alert-evidence"
+              title="Condition over time"
+              label="Value of the condition around the alert"
+              hint={line?.name}
+              load={load}
+              axis={detail?.evidence?.axis}
+              line={line}
+              height={260}
+              onTimeZoom={zoomTo}
+              noData={detail !== undefined && detail.evidence === null}
+              emptyText={{
+                title: 'The values behind this alert are gone',
+                next: detail?.notes[0] ?? 'They may be past retention.',
+              }}
+            />
+            <Columns>
+              <Panel title="Details" testId="alert-facts">
+                {detail !== undefined && <AlertFacts alert={detail.alert} />}
+              </Panel>
+              <Panel title="History" testId="alert-history">
+                {detail !== undefined && <AlertHistory detail={detail} />}
+              </Panel>
+            </Columns>
+            <NotesList notes={detail?.evidence === null ? undefined : detail?.notes} />
+          </>
+        )}
       </Stack>
     </div>
   )

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Skeleton } from '@mantine/core'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
@@ -60,18 +60,24 @@ export function SimulatorPage(): ReactNode {
       />
       <Stack>
         {opened && <NewSweepForm key={service ?? 'any'} service={service} />}
-        <Panel title="Sweeps" hint="policies × DRAM shares × settings, each replayed on one trace" flush>
-          <SweepsTable
-            sweeps={sweeps}
-            sort={sort}
-            onSort={setSort}
-            empty={{
-              title: 'No sweeps yet',
-              next: 'Choose a trace, policies and DRAM shares above, then start one. The same runs from a file: `tierscope simulate PATH --policy all --dram-share 0.67`.',
-            }}
-          />
-        </Panel>
-        <SwapDevicesPanel />
+        {sweeps === undefined ? (
+          <Skeleton height={186} />
+        ) : (
+          <>
+            <Panel title="Sweeps" hint="policies × DRAM shares × settings, each replayed on one trace" flush>
+              <SweepsTable
+                sweeps={sweeps}
+                sort={sort}
+                onSort={setSort}
+                empty={{
+                  title: 'No sweeps yet',
+                  next: 'Choose a trace, policies and DRAM shares above, then start one. The same runs from a file: `tierscope simulate PATH --policy all --dram-share 0.67`.',
+                }}
+              />
+            </Panel>
+            <SwapDevicesPanel />
+          </>
+        )}
       </Stack>
     </div>
   )
