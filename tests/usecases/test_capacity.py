@@ -187,6 +187,9 @@ def test_heat_makes_hot_cold_and_untouched_bytes_of_all_hosts(database: Database
     [unproven] = CapacityReads(fleet.context()).list("service").subjects
     assert unproven.dram_need_bytes.value == pytest.approx(resident)
     assert any("proves no ratio" in note for note in unproven.dram_need_bytes.warnings)
+    [demand] = plans_of(fleet).plan(asked()).demands
+    assert demand.dram_bytes == demand.memory_bytes
+    assert demand.dram_by.startswith("no ratio is proven")
 
 
 def test_host_groups_have_stranded_memory_where_processors_are_taken(database: Database) -> None:
