@@ -1,3 +1,4 @@
+import { Skeleton } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, type ReactNode } from 'react'
@@ -36,6 +37,7 @@ export function SweepPage(): ReactNode {
   const load = loadStateOf(query)
   const resultsLoad = loadStateOf(answer)
   const results = answer.data
+  const isTold = results !== undefined || resultsLoad.problem !== null
   const setMetric = (next: GridMetric) =>
     void navigate({
       search: (before) => ({ ...before, metric: next === 'loss' ? undefined : next }),
@@ -70,29 +72,35 @@ export function SweepPage(): ReactNode {
         <Stack>
           {sweep !== undefined && sweep.status !== 'done' && <SweepProgress sweep={sweep} />}
           {sweep !== undefined && <SweepFacts sweep={sweep} results={results} />}
-          <SweepGrid
-            sweep={sweep}
-            results={results}
-            load={resultsLoad}
-            metric={metric}
-            chosenRun={run}
-            onMetric={setMetric}
-            onRun={setRun}
-          />
-          {run !== undefined && sweep !== undefined && (
-            <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
+          {!isTold ? (
+            <Skeleton height={320} />
+          ) : (
+            <>
+              <SweepGrid
+                sweep={sweep}
+                results={results}
+                load={resultsLoad}
+                metric={metric}
+                chosenRun={run}
+                onMetric={setMetric}
+                onRun={setRun}
+              />
+              {run !== undefined && sweep !== undefined && (
+                <RunView sweep={sweep} results={results} runId={run} cell={cell} onClose={() => setRun(undefined)} />
+              )}
+              <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
+              {results !== undefined && results.searches.length > 0 && (
+                <KnobSearchPanel
+                  searches={results.searches}
+                  chosen={knob}
+                  load={resultsLoad}
+                  onChoose={setKnob}
+                  onRun={setRun}
+                />
+              )}
+              <NotesList notes={results?.notes} />
+            </>
           )}
-          <SweepFrontierChart results={results} load={resultsLoad} height={320} chosenRun={run} onRun={setRun} />
-          {results !== undefined && results.searches.length > 0 && (
-            <KnobSearchPanel
-              searches={results.searches}
-              chosen={knob}
-              load={resultsLoad}
-              onChoose={setKnob}
-              onRun={setRun}
-            />
-          )}
-          <NotesList notes={results?.notes} />
         </Stack>
       </SimulatedOrigin>
     </div>
