@@ -5,6 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from factories.installations import enrol
 from factories.ratio_services import now, send_history
 from fixtures.elsewhere import long
 from fixtures.histories import Histories
@@ -97,6 +98,16 @@ def test_hosts_of_a_kind_are_one_group_once_a_worker_has_summed_them(histories: 
     together = read(database)
     assert (together.n_hosts, together.n_hosts_known, together.dram_gb) == (3, 3, pytest.approx(512 / 3))
     assert together == alone
+
+
+def test_a_live_host_that_states_no_memory_hides_no_others(histories: Histories) -> None:
+    database, _ = histories.copy(send_history, days=1, memory_bytes=(64 * GIB,))
+    with database.write() as transaction:
+        transaction.connection.exec_driver_sql("UPDATE hosts SET origin = 'simulated'")
+    before = read(database)
+    assert (before.n_hosts_known, before.simulated) == (3, True)
+    enrol(database, name="new")
+    assert read(database) == before
 
 
 @long

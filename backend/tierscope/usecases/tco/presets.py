@@ -14,7 +14,7 @@ from tierscope.domain.fleet.host_facts import read_facts
 from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS
 from tierscope.storage.fleet.hosts import read_inventories
-from tierscope.storage.fleet.memory import group_memory
+from tierscope.storage.fleet.memory import MemoryGroup, group_memory
 from tierscope.storage.fleet.services import ServiceRow, count_hosts, find_service, list_services
 from tierscope.storage.nodes.counts import read_hosts_away
 from tierscope.usecases.base.context import ReadContext
@@ -190,22 +190,27 @@ class ScenarioPresetReads:
 
 
 def _read_hosts(session: ReadSession, service_id: int | None) -> _Hosts:
-    """Hosts that are not retired: the live ones where there are any. Those of a kind are as one of them says."""
+    """Hosts that are not retired: the live ones where any of these states its memory. A kind is as one of it says."""
     groups = group_memory(session, service_id=service_id)
-    live = [group for group in groups if group.live]
-    taken = live or groups
-    n_hosts = sum(group.hosts for group in taken)
-    bodies = read_inventories(session, [group.example for group in taken[:MOST_GROUPS]])
+    live, others = ([group for group in groups if group.live is is_live] for is_live in (True, False))
+    found = _sum_up(session, live, simulated=False) or _sum_up(session, others, simulated=True)
+    return found or _Hosts(sum(group.hosts for group in live or others), 0, 0.0, 0.0, simulated=not live)
+
+
+def _sum_up(session: ReadSession, groups: Sequence[MemoryGroup], *, simulated: bool) -> _Hosts | None:
+    """These hosts; None where none of them states its memory."""
+    bodies = read_inventories(session, [group.example for group in groups[:MOST_GROUPS]])
     known = [
         (group.hosts, fact.dram_bytes, fact.memory_bytes)
-        for group in taken
+        for group in groups
         if group.example in bodies and (fact := read_facts(bodies[group.example][1])).dram_bytes and fact.memory_bytes
     ]
     if not known:
-        return _Hosts(n_hosts, 0, 0.0, 0.0, simulated=not live)
+        return None
     weights, *sizes = zip(*known, strict=True)
     dram, total = (float(np.average(values, weights=weights)) / GIB for values in sizes)
-    return _Hosts(n_hosts, sum(weights), dram, max(total - dram, 0.0), simulated=not live)
+    n_hosts = sum(group.hosts for group in groups)
+    return _Hosts(n_hosts, sum(weights), dram, max(total - dram, 0.0), simulated=simulated)
 
 
 def _largest_services(session: ReadSession, *, simulated: bool) -> list[tuple[ServiceRow, int]]:
