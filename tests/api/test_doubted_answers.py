@@ -123,7 +123,7 @@ def test_every_answer_passes_what_lowers_its_figures(
 
 @pytest.mark.usefixtures("database")
 def test_what_has_no_figures_is_told_without_the_database(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: HostDoubts) -> doubts.Doubts:
+    def fail(_: HostDoubts, __: object) -> doubts.Doubts:
         raise Unavailable("the database is away")
 
     monkeypatch.setattr(HostDoubts, "read", fail)

@@ -77,9 +77,9 @@ def as_sure_as_files(request: Request, model: type[T], value: T) -> T:
     """
     if not has_figures(model):
         return value
-    asked = (*request.path_params.values(), *request.query_params.values())
-    known: Doubts = request.app.state.use_cases.host_doubts.read()
-    return known.lower(value, map(str, asked))
+    asked = [str(word) for word in (*request.path_params.values(), *request.query_params.values())]
+    known: Doubts = request.app.state.use_cases.host_doubts.read(asked)
+    return known.lower(value, asked)
 
 
 def has_figures(model: object) -> bool:

@@ -52,7 +52,7 @@ class Doubts:
         if not self._all:
             return answer
         ids = [word for word in asked if is_subject(word)]
-        hosts = [word for word in ids if word.startswith("h")]
+        hosts = hosts_among(ids)
         of_asked = dict.fromkeys(doubt for subject in hosts or ids for doubt in self._of.get(subject, ()))
         return self._lower(answer, _Scope(tuple(of_asked) if ids else self._all, of_host=bool(hosts)))
 
@@ -97,6 +97,11 @@ class _Scope:
 def is_subject(word: str) -> bool:
     """Whether a word has the form of a host's or a service's id."""
     return _SUBJECT.fullmatch(word) is not None
+
+
+def hosts_among(words: Iterable[str]) -> tuple[str, ...]:
+    """Those words that have the form of a host's id."""
+    return tuple(word for word in words if word.startswith("h") and is_subject(word))
 
 
 def _doubted(figure: Figure, doubts: Sequence[HostDoubt]) -> Figure:

@@ -6,6 +6,7 @@ from sqlalchemy import text
 
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.doubts import HostDoubt
+from tierscope.storage.base.subjects import SubjectHost
 
 
 def read_doubts(session: ReadSession, finding_ids: Sequence[str]) -> list[HostDoubt]:
@@ -18,4 +19,15 @@ def read_doubts(session: ReadSession, finding_ids: Sequence[str]) -> list[HostDo
     return [
         HostDoubt(row.public_id, frozenset(row.services), row.cause, row.since, row.until)
         for row in session.execute(statement, {"ids": list(finding_ids)})
+    ]
+
+
+def read_doubts_of(session: ReadSession, host: SubjectHost, finding_ids: Sequence[str]) -> list[HostDoubt]:
+    """Those of one host, without its services."""
+    statement = text(
+        "SELECT cause, since, until FROM findings WHERE host_id = :host AND finding_id = ANY(:ids) ORDER BY finding_id"
+    )
+    return [
+        HostDoubt(host.public_id, frozenset(), row.cause, row.since, row.until)
+        for row in session.execute(statement, {"host": host.id, "ids": list(finding_ids)})
     ]
