@@ -16,7 +16,7 @@ from corpus.packing import unpack
 from corpus.score import read_context, read_ledgers
 from corpus.truth import hides_armed, intervals
 from factories.kernel_lab import counters_of
-from tierscope.domain.alerts.inputs import verdict_number
+from tierscope.domain.alerts.inputs import moved_columns, verdict_number
 from tierscope.domain.alerts.machine import LEVEL_NAMES
 from tierscope.domain.alerts.rule_tests import judge as follow_rule
 from tierscope.domain.alerts.rules import Rule, require_rule
@@ -85,8 +85,8 @@ def _series(ledger: Ledger, files: Mapping[str, str], context: Context) -> dict[
         if key in keys:
             place = keys.index(key)
             found[name] = np.where(present[1:, place], values[1:, place].astype(np.float64), np.nan)
-    for side in ("promoted", "demoted"):
-        found[f"{side}_bytes"] = found[f"{side}_pages"] * (context.page_bytes or np.nan)
+    moved = moved_columns(ledger, context.page_bytes)
+    found |= {name: values * MINUTE_S / ledger.dt_seconds for name, values in moved.items()}
     words = [
         judge(ledger.rows(slice(max(end - _MOST_ROWS, 0), end)), context).word for end in range(1, len(ledger) + 1)
     ]
