@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from typing import cast
 
-from tierscope.domain.base.figures import Answer, Figure, Window
+from tierscope.domain.base.figures import Answer, Figure, Window, doubted
 
 OF_THE_PRODUCT = ("agent.", "data_quality.")
 """Figures that agent and service count of themselves stand on no file of a host."""
@@ -115,6 +115,4 @@ def _doubted(figure: Figure, doubts: Sequence[HostDoubt]) -> Figure:
         return figure
     hosts = len({doubt.host for doubt in bearing})
     told = cause if hosts == 1 else f"Files of {hosts} hosts had a problem, of the first one: {cause}"
-    return replace(
-        figure, grade="partial" if figure.grade == "good" else figure.grade, warnings=(*figure.warnings, told)
-    )
+    return doubted(figure, told)

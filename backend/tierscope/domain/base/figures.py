@@ -112,13 +112,19 @@ def doubt_figures(answer: Answer, doubts: Sequence[str]) -> Answer:
     if isinstance(answer, tuple):
         found = tuple(doubt_figures(part, doubts) for part in answer)
     elif isinstance(answer, Figure):
-        grade = "partial" if answer.grade == "good" else answer.grade
-        if answer.value is not None:
-            found = replace(answer, grade=grade, warnings=(*answer.warnings, doubts[0]))
+        found = doubted(answer, doubts[0])
     elif is_dataclass(answer) and not isinstance(answer, type):
         parts = {field.name: doubt_figures(getattr(answer, field.name), doubts) for field in fields(answer)}
         found = replace(answer, **parts)
     return cast("Answer", found)
+
+
+def doubted(figure: Figure, why: str) -> Figure:
+    """The same at most `partial`, with a warning that says why; as it is where it has no value."""
+    if figure.value is None:
+        return figure
+    grade = "partial" if figure.grade == "good" else figure.grade
+    return replace(figure, grade=grade, warnings=(*figure.warnings, why))
 
 
 def gaps_to_none(values: npt.NDArray[np.float64] | Sequence[float]) -> tuple[float | None, ...]:
