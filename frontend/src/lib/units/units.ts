@@ -68,7 +68,7 @@ export function scaleFor(unit: string, maximum: number): Scale {
       return lastingScales.find(({ divisor }) => Math.abs(maximum) >= 2 * divisor) ?? { divisor: 1, unit: 's' }
     default:
       return isSlow(maximum, unit)
-        ? { divisor: 1 / SECONDS_PER_HOUR, unit: hourlyLabel(unit) }
+        ? { divisor: 1 / secondsPerHour, unit: hourlyLabel(unit) }
         : { divisor: 1, unit: unitLabel(unit) }
   }
 }
@@ -110,7 +110,7 @@ export function unitLabel(unit: string): string {
   return unitLabels[unit] ?? unit.replaceAll('_per_', '/').replaceAll('_', ' ')
 }
 
-const SECONDS_PER_HOUR = 3600
+const secondsPerHour = 3600
 
 /** Whether a rate per second is so slow that it is read per hour: two events in an hour are no 0.00056 events/s. */
 function isSlow(value: number, unit: string): boolean {
@@ -200,7 +200,7 @@ export function formatQuantity(value: number, unit: string): string {
 /** A value and the label of a unit that has no scales but per second and per hour. */
 function plainQuantity(value: number, unit: string): { number: string; unit: string } {
   return isSlow(value, unit)
-    ? { number: threeDigits(value * SECONDS_PER_HOUR), unit: hourlyLabel(unit) }
+    ? { number: threeDigits(value * secondsPerHour), unit: hourlyLabel(unit) }
     : { number: threeDigits(value), unit: unitLabel(unit) }
 }
 

@@ -44,6 +44,8 @@ describe('the start of a host', () => {
     const silent = { ...empty, host: { ...host, last_seen: at(1), state: 'silent' as const } }
     expect(step('connected', silent, 60)).toMatchObject({ state: 'blocked', text: expect.stringContaining('stopped') })
     expect(step('connected', { ...silent, host: { ...silent.host, state: 'reporting' } }, 60).state).toBe('done')
+    const agentless = { ...silent, host: { ...silent.host, agent_version: null } }
+    expect(step('connected', agentless, 60).fix).not.toContain('journalctl')
   })
 
   it('promises no ratio for later where the services of the host have one', () => {

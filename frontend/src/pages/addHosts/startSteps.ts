@@ -56,7 +56,8 @@ function connected({ host }: StartFacts, now: Date): StartStep {
   const step = { key: 'connected', label: 'Connected' } as const
   if (host.last_seen !== null && host.state === 'silent') {
     const text = 'Enrolled, and its reports have stopped.'
-    return { ...step, state: 'blocked', at: null, text, fix: agentSays }
+    const fix = host.agent_version === null ? 'See whether what sends its series still runs.' : agentSays
+    return { ...step, state: 'blocked', at: null, text, fix }
   }
   if (host.last_seen !== null) {
     return { ...step, state: 'done', at: host.enrolled_at, text: 'Enrolled, and its reports arrive.', fix: null }
