@@ -213,6 +213,20 @@ KINDS = (
         Right({0: "dram", 1: "cxl"}, 256, "partly", "settings", ids("promotion-off"), slower=128),
     ),
     Kind(
+        "the same with demotion off, where demotion alone would strand what turns hot again",
+        "Documentation/ABI/testing/sysfs-kernel-mm-numa; init/Kconfig, NUMA_BALANCING",
+        Machine(
+            "6.12.9-rt",
+            _BESIDE,
+            {4: "0", 22: "1"},
+            settings=Settings("false", None),
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1),
+            vmstat={"pgdemote_kswapd": 0, "pgdemote_direct": 0},
+        ),
+        Right({0: "dram", 1: "cxl"}, 256, "off", "settings", ids("promotion-off"), slower=128),
+    ),
+    Kind(
         "eight nodes of one memory on a kernel that switches the memory controller off, Linux 6.12",
         "raspberrypi/linux issue 6980 and PR 6439: cgroup_disable=memory",
         Machine(

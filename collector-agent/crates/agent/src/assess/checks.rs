@@ -225,7 +225,7 @@ fn setting<'a>(host: &'a Host, tiering: &Tiering, is_on: Option<bool>, finding: 
         (_, Some(false)) if found(host, "user-space-mover").is_some() => {
             (Outcome::NotKnown, next("user-space-mover", ""))
         }
-        (_, Some(false)) => (Outcome::Fail, next(finding, NOT_THERE)),
+        (_, Some(false)) => (Outcome::Fail, next(finding, next("promotion-off", NOT_THERE))),
         (_, None) if host.last().inventory.tree.is_empty() => (Outcome::NotKnown, NOT_THERE),
         (_, None) => (Outcome::NotKnown, ASK_THE_HOST),
     }

@@ -25,7 +25,11 @@ const PINNED_PERCENT: i64 = 25;
 
 const NO_BALANCING: &str = "there is a slower memory tier, and the kernel is built without NUMA balancing, which promotes: hot pages stay there";
 const WITH_BALANCING: &str = "Use a kernel with CONFIG_NUMA_BALANCING, which real-time kernels (PREEMPT_RT) exclude, or promote by DAMON \
-                              (migrate_hot, Linux 6.11 and later). Until then leave demotion off: what goes down does not come back.";
+                              (migrate_hot, Linux 6.11 and later). Until then keep demotion off: what goes down does not come back.";
+
+fn cannot_promote(facts: &Facts<'_>) -> bool {
+    lacks_balancing(facts.inventory, facts.moves()) && !facts.damon().promotes
+}
 
 fn mode_of(facts: &Facts<'_>) -> Option<u32> {
     facts.knob(BALANCING)?.parse().ok()
@@ -79,7 +83,8 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
     let Lower::Slower(nodes) = facts.order.lower() else {
         return None;
     };
-    if demotes(facts)? || facts.damon().demotes {
+    // Of a kernel that cannot promote `promotion-off` says why demotion stays off.
+    if demotes(facts)? || facts.damon().demotes || cannot_promote(facts) {
         return None;
     }
     let (mut severity, mut confidence) = ("warning", certainty(facts, &nodes));
@@ -153,7 +158,7 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mut confidence = certainty(facts, &nodes);
-    if lacks_balancing(facts.inventory, facts.moves()) {
+    if cannot_promote(facts) {
         return Some(finding(
             "promotion-off",
             "warning",
