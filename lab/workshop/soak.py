@@ -53,6 +53,12 @@ ROUNDS = {
         "UTC",
         "two minutes before midnight",
     ),
+    "after-midnight": Round(
+        datetime(2027, 11, 26, 0, 4, tzinfo=UTC),
+        datetime(2027, 11, 26, 0, 5, tzinfo=UTC),
+        "UTC",
+        "the last hour and the last day are over, and late samples of them are waited for",
+    ),
     "month": Round(
         datetime(2027, 1, 31, 23, 56, tzinfo=UTC), datetime(2027, 2, 1, tzinfo=UTC), "UTC", "the end of a month"
     ),

@@ -95,6 +95,11 @@ def opened(settings: Settings) -> ObjectStore:
     return found
 
 
+def both_over() -> datetime:
+    """A moment at which both days of the fleet are over and are taken: the next midnight."""
+    return day_before() + 3 * DAY
+
+
 def publish(
     database: Database,
     objects: ObjectStore,
@@ -103,7 +108,7 @@ def publish(
     full: bool = False,
     keep: timedelta = KEEP,
 ) -> Published:
-    return PublishHistory(database, objects, lambda: at or utc_now(), keep=keep).run(
+    return PublishHistory(database, objects, lambda: at or both_over(), keep=keep).run(
         full=full, at_most=timedelta(minutes=10)
     )
 
@@ -221,7 +226,7 @@ def test_other_engines_add_up_what_the_api_says(
 def test_late_data_is_published_anew_once_a_day(fleet: tuple[Database, Fleet], objects: ObjectStore) -> None:
     database, made = fleet
     host = made.hosts[1]
-    first = utc_now()
+    first = both_over()
     publish(database, objects, at=first)
     day = day_before() + DAY
     before = len(rows(objects, "tier_moves", day))
@@ -300,7 +305,7 @@ def test_days_stay_published_for_longer_than_the_database_has_them(
     database, _ = fleet
     publish(database, objects)
     before = {key: read(objects, key) for key in keys(objects)}
-    later = utc_now() + timedelta(days=60)
+    later = both_over() + timedelta(days=60)
     leave(database)
     with database.write() as transaction:
         transaction.execute(text("DELETE FROM tier_moves"))
@@ -345,7 +350,7 @@ def test_a_file_of_the_same_size_that_was_put_later_is_made_again(
 
         def list(self, prefix: str) -> Iterator[FoundObject]:
             for found in objects.list(prefix):
-                at = utc_now() + 2 * CLOCKS if found.key == key else utc_now()
+                at = both_over() + (2 * CLOCKS if found.key == key else timedelta())
                 yield FoundObject(found.key, found.size_bytes, at)
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has

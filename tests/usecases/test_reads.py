@@ -1,7 +1,7 @@
 """What the dashboard reads of hosts, services, counters, the fleet and the installation."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,7 +14,7 @@ from sqlalchemy import text
 from factories import batches
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
-from tierscope.core.clock import utc_now
+from tierscope.core.clock import clock_set, utc_now
 from tierscope.core.database import ReadSession
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import identify
@@ -73,6 +73,15 @@ def feed(
     outcome = store(context.database, host, [batch])[0]
     assert not isinstance(outcome, Exception)
     return host
+
+
+@pytest.fixture
+def within_the_hour() -> Iterator[None]:
+    """A clock that stands where the newest ten minutes are of one hour, so that no hour is to be summed up yet."""
+    now = utc_now()
+    within = now if now.minute >= MINUTES else now - timedelta(minutes=MINUTES)
+    with clock_set(lambda: within):
+        yield
 
 
 def hosts(context: ReadContext, *, limit: int = 100, cursor: str | None = None, state: str | None = None) -> HostPage:
@@ -256,6 +265,7 @@ def test_a_service_has_what_its_own_cgroups_moved(context: ReadContext, *, summe
     assert shown == [pytest.approx(20_000)] * len(shown)
 
 
+@pytest.mark.usefixtures("within_the_hour")
 def test_rows_of_all_services_without_a_summed_hour_are_read_in_one_statement(
     context: ReadContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -474,6 +484,7 @@ def test_a_part_that_is_starting_is_not_healthy_yet(context: ReadContext) -> Non
     assert (worker.status, worker.detail) == ("degraded", "not ready yet")
 
 
+@pytest.mark.usefixtures("within_the_hour")
 def test_lists_say_the_same_once_workers_have_summed_up_the_newest_hour(context: ReadContext) -> None:
     feed(context)
     services = ServiceReads(context)
