@@ -40,7 +40,7 @@ def test_devices_are_ranked_with_what_a_gb_of_each_is_worth(tmp_path: Path) -> N
     assert worth[0] == pytest.approx(hosts * 20_000 / (768 / 3))
     assert worth[-1] == 0.0
     text = run(*words).stdout
-    assert f"remote-dram is worth ${worth[0]:,.2f} a GB more" in text.splitlines()[0]
+    assert f"remote-dram is worth ${worth[0]:,.2f} a GiB more, where one more host of 768 GiB" in text.splitlines()[0]
     assert "$7.50" in text
     assert "cxl-fpga" in run("recommend", "--device", "list").stdout
 

@@ -66,7 +66,7 @@ def test_what_is_missing_ends_with_its_own_status(tmp_path: Path) -> None:
     assert done.exit_code == 3
     assert json.loads(done.stdout)["missing"][0]["what"] == "dram price"
     assert "missing: dram price (prices.dram)" in done.stderr
-    assert "11 (9 to 14) USD per GB, 2025-12-01" in done.stderr
+    assert "11 (9 to 14) USD per GiB, 2025-12-01" in done.stderr
     asked = changed(tmp_path, "{kind: number, value: 0.02, low: 0.005, high: 0.06}", "{kind: service, service: a/b}")
     done = tco(asked)
     assert done.exit_code == 3

@@ -38,14 +38,14 @@ def describe_ranking(ranked: Sequence[RankedDevice], host_usd: float) -> str:
         lines[0] += f", {last.device.name} {percent(last.at.loss_median.value)}"
         if first.worth_usd_per_gb is not None:
             lines[0] += (
-                f": {first.device.name} is worth ${first.worth_usd_per_gb:,.2f} a GB more,"
-                f" where one more host of {first.host_bytes / 1e9:,.0f} GB costs ${host_usd:,.0f} (--host-price)"
+                f": {first.device.name} is worth ${first.worth_usd_per_gb:,.2f} a GiB more,"
+                f" where one more host of {first.host_bytes / 2**30:,.0f} GiB costs ${host_usd:,.0f} (--host-price)"
             )
     lines[0] += "."
     placement = first.answer.placement
     if placement is not None and placement.policy is not None:
         lines.append(f"Placement: {placement.policy} ({placement.policy_from}).")
-    lines += ["", "device            latency  expected  at most (95 %)  worth a GB  price a GB  keeps the target"]
+    lines += ["", "device            latency  expected  at most (95 %)  worth a GiB  price a GiB  keeps the target"]
     for one in judged:
         assert one.at is not None
         worth = "-" if one.worth_usd_per_gb is None else f"+${one.worth_usd_per_gb:,.2f}"
@@ -55,6 +55,6 @@ def describe_ranking(ranked: Sequence[RankedDevice], host_usd: float) -> str:
         likely = "all DRAM" if ends is None or ends.likely is None else ends.likely
         lines.append(
             f"{one.device.name:16}  {one.device.idle_ns:4g} ns  {percent(one.at.loss_median.value):>8}"
-            f"  {percent(one.at.loss_upper.value):>14}  {worth:>10}  {price:>10}  {safe} surely, {likely} likely"
+            f"  {percent(one.at.loss_upper.value):>14}  {worth:>11}  {price:>11}  {safe} surely, {likely} likely"
         )
     return "\n".join(lines)

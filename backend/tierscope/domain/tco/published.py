@@ -14,9 +14,9 @@ from tierscope.domain.tco.scenario import Range, SharedName
 PriceItem = Literal["dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity"]
 PRICE_ITEMS: tuple[PriceItem, ...] = ("dram", "cxl_media", "ddr4_reused", "cxl_controller", "ssd", "electricity")
 PRICE_UNITS: dict[PriceItem, str] = {
-    "dram": "per GB",
-    "cxl_media": "per GB",
-    "ddr4_reused": "per GB",
+    "dram": "per GiB",
+    "cxl_media": "per GiB",
+    "ddr4_reused": "per GiB",
     "cxl_controller": "per device",
     "ssd": "per GB",
     "electricity": "per kWh",
@@ -139,9 +139,9 @@ PRESETS: tuple[Preset, ...] = (
 """In dollars (`PRESET_CURRENCY`)."""
 
 DEFAULTS: tuple[Default, ...] = (
-    Default("dram_w_per_gb", "DRAM power", "W per GB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
-    Default("cxl_w_per_gb", "CXL media power", "W per GB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
-    Default("ddr4_w_per_gb", "Reused DDR4 power", "W per GB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
+    Default("dram_w_per_gb", "DRAM power", "W per GiB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
+    Default("cxl_w_per_gb", "CXL media power", "W per GiB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
+    Default("ddr4_w_per_gb", "Reused DDR4 power", "W per GiB", Range(0.12, 0.08, 0.20), "assumed", ASSUMED_ON, "A"),
     Default(
         "controller_w", "CXL controller power", "W per device", Range(15.0, 10.0, 30.0), "assumed", ASSUMED_ON, "A"
     ),

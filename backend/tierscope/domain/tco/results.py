@@ -64,7 +64,7 @@ class PerHost:
     annual: float
     watts: float
     kwh_per_year: Annotated[float, Described("With the building's overhead (PUE).")]
-    memory_gb: Annotated[float, Described("What the host can hold over all tiers, GB of 2^30 bytes.")]
+    memory_gb: Annotated[float, Described("What the host can hold over all tiers, GiB.")]
     dram_price_per_gb: Annotated[float, Described("What its DRAM costs, in modules of the size that it needs.")]
     dram_module_gb: Annotated[float | None, Described("Size of its DRAM modules; null: no modules are priced.")]
     loss: float
@@ -278,12 +278,12 @@ def _warnings(scenario: Scenario, design: Design, host: PerHost, saving_ratio: f
     base = scenario.baseline.memory_gb
     if design.memory_gb < base * (1.0 - SLACK):
         found.append(
-            f"Holds {design.memory_gb:,.0f} GB where the baseline holds {base:,.0f} GB: part of the saving is memory"
+            f"Holds {design.memory_gb:,.0f} GiB where the baseline holds {base:,.0f} GiB: part of the saving is memory"
             " that is missing, not memory that is cheaper."
         )
     elif design.credit == "same" and design.memory_gb > base * (1.0 + SLACK):
         found.append(
-            f"Holds {design.memory_gb:,.0f} GB, more than the baseline's {base:,.0f} GB, and is not credited for it;"
+            f"Holds {design.memory_gb:,.0f} GiB, more than the baseline's {base:,.0f} GiB, and is not credited for it;"
             " set capacity to `more` where memory is what limits a host."
         )
     if host.endurance is not None and design.swap is not None:

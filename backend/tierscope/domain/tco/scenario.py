@@ -1,6 +1,6 @@
 """What a what-if of cost is asked about: machines, their memory, prices and how sure they are. Frozen values.
 
-Money is in one currency, which the caller names. A GB of memory is what a module's label says (2^30 bytes), a GB of a
+Money is in one currency, which the caller names. Memory is in GiB, which a module's label calls GB; a GB of a
 drive is 10^9 bytes. Shares and losses are in 0..1.
 """
 
@@ -31,7 +31,7 @@ SHARED_INPUTS: tuple[SharedName, ...] = get_args(SharedName)
 """Names of the inputs that all machines of a scenario share. Prices are per GB, per device and per kWh."""
 POSITIVE_INPUTS = frozenset({"dram", "pue", "drive_writes_per_day", "drive_years", "waf_ssd", "waf_zns", "waf_rated"})
 GIB = 1 << 30
-"""Bytes of what is sold as a GB of memory."""
+"""Bytes of what is sold as a GB of memory: a GiB."""
 HIGHEST_LOSS = 0.99
 UPPER_QUANTILE = 1.6448536269514722
 """Of the one-sided 95 % bound of a normal distribution."""
@@ -190,7 +190,7 @@ class Design:
 
     @property
     def priced_dram_gb(self) -> float:
-        """DRAM in GB of the scenario's price."""
+        """DRAM in GiB of the scenario's price."""
         return self.dram_gb * self.dram_price_ratio
 
     @property

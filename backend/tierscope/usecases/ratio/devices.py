@@ -16,8 +16,9 @@ from tierscope.domain.slowdown import (
 from tierscope.usecases.ratio.answers import Ratio, RatioCandidate
 from tierscope.usecases.ratio.inputs import RatioInputs
 
-GB = 1e9
-HOST_BYTES = 768 * GB
+GIB = float(1 << 30)
+"""Memory is priced by what modules call a GB."""
+HOST_BYTES = 768 * GIB
 """Of a host without an inventory [A]."""
 
 
@@ -51,7 +52,7 @@ def move_points(points: Sequence[Point], own: float | None, rho: float) -> list[
 
 @dataclass(frozen=True, slots=True)
 class RankedDevice:
-    """A device at one ratio. `worth_usd_per_gb`: what a GB of it may cost more than one of the device that loses most.
+    """A device at one ratio. `worth_usd_per_gb`: what a GiB of it may cost more than one of the device that loses most.
 
     The hosts that it saves, spread over the slow memory of a host of `host_bytes`; None where it was not judged.
     """
@@ -102,4 +103,4 @@ def _host_bytes(answer: Ratio) -> float:
 def _worth(candidate: RatioCandidate, worst: float, host_usd: float, host_bytes: float) -> float:
     # A loss of l takes 1 / (1 - l) hosts for the same work.
     more = 1.0 / (1.0 - worst) - 1.0 / (1.0 - (candidate.loss_median.value or 0.0))
-    return more * host_usd / ((1.0 - candidate.dram_ratio) * host_bytes / GB)
+    return more * host_usd / ((1.0 - candidate.dram_ratio) * host_bytes / GIB)

@@ -33,7 +33,7 @@ def module_of(path: str, host: HostDocument, document: ScenarioDocument) -> Modu
     fitting = next((module for module in modules if module.gb * slots >= host.dram_gb), None)
     if fitting is None:
         raise Unprocessable(
-            f"{path}.dram_gb: {host.dram_gb:g} GB do not fit into {slots} slots of {modules[-1].gb:g} GB modules",
+            f"{path}.dram_gb: {host.dram_gb:g} GiB do not fit into {slots} slots of {modules[-1].gb:g} GB modules",
             next_step="Add the price of larger modules under prices.modules, or another sku.",
         )
     return fitting

@@ -71,7 +71,7 @@ class ScenarioPresets:
     n_hosts: int
     away: Annotated[HostsAway, Described("Hosts that are not counted now, of any service.")]
     n_hosts_known: Annotated[int, Described("Hosts whose inventory states their memory.")]
-    dram_gb: Annotated[float | None, Described("DRAM of a host, GB of 2^30 bytes; null: no host states it.")]
+    dram_gb: Annotated[float | None, Described("DRAM of a host, GiB; null: no host states it.")]
     slow_gb: Annotated[float | None, Described("Memory of a host that is slower than DRAM.")]
     dram_ratio: Annotated[float | None, Described("DRAM's share of the memory in the options; null: no advice.")]
     advice: Annotated[str, Described("Where that share and the loss of throughput are from.")]
@@ -90,7 +90,7 @@ class _Advised:
 
 @dataclass(frozen=True, slots=True)
 class _Hosts:
-    """Hosts with the mean memory of those that state it, in GB."""
+    """Hosts with the mean memory of those that state it, in GiB."""
 
     n: int
     n_known: int
@@ -308,7 +308,7 @@ def _preset(
 
 
 def _whole(gb: float) -> float:
-    """Whole GB; of very small hosts hundredths."""
+    """Whole GiB; of very small hosts hundredths."""
     return float(round(gb)) if gb >= SMALL_GB else round(gb, 2)
 
 

@@ -35,7 +35,7 @@ class Price:
     low: Annotated[float, Described("Low end of its range; equal to the value where it is certain.")]
     high: float
     currency: Annotated[str, Described("ISO 4217, such as USD.", r"^[A-Z]{3}$")]
-    unit: Annotated[str, Described("`per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.")]
+    unit: Annotated[str, Described("`per GiB` of memory, `per GB` of a drive, `per device`, `per kWh`.")]
     source: str
     date: date
     grounding: Annotated[

@@ -65,7 +65,7 @@ class PriceDocument(RangeDocument):
 class ModuleDocument(PriceDocument):
     """DRAM modules of one size: their price per GB. Large ones cost more per GB than small ones."""
 
-    gb: Annotated[float, Field(strict=True, gt=0, le=MAX_GB, description="Size of a module, GB of 2^30 bytes.")]
+    gb: Annotated[float, Field(strict=True, gt=0, le=MAX_GB, description="Size of a module, GiB; a label says GB.")]
 
 
 class PricesDocument(Document):
@@ -74,9 +74,9 @@ class PricesDocument(Document):
     Memory behind CXL without a price of its own costs what DRAM costs.
     """
 
-    dram: PriceDocument | None = Field(default=None, description="Per GB (2^30 bytes).")
-    cxl_media: PriceDocument | None = Field(default=None, description="Memory behind CXL, per GB.")
-    ddr4_reused: PriceDocument | None = Field(default=None, description="What reused DDR4 would fetch, per GB.")
+    dram: PriceDocument | None = Field(default=None, description="Per GiB, which a module calls GB.")
+    cxl_media: PriceDocument | None = Field(default=None, description="Memory behind CXL, per GiB.")
+    ddr4_reused: PriceDocument | None = Field(default=None, description="What reused DDR4 would fetch, per GiB.")
     cxl_controller: PriceDocument | None = Field(default=None, description="Controller with board, per device.")
     ssd: PriceDocument | None = Field(default=None, description="Per GB (10^9 bytes).")
     electricity: PriceDocument | None = Field(default=None, description="Per kWh.")

@@ -8227,7 +8227,7 @@ export interface components {
             date: string;
             /**
              * Gb
-             * @description Size of a module, GB of 2^30 bytes.
+             * @description Size of a module, GiB, which its label calls GB.
              */
             gb: number;
             /** High */
@@ -9090,7 +9090,7 @@ export interface components {
             loss: number;
             /**
              * Memory Gb
-             * @description What the host can hold over all tiers, GB of 2^30 bytes.
+             * @description What the host can hold over all tiers, GiB.
              */
             memory_gb: number;
             /** Parts */
@@ -9771,7 +9771,7 @@ export interface components {
             source: string;
             /**
              * Unit
-             * @description `per GB` (memory: 2^30 bytes, SSD: 10^9), `per device`, `per kWh`.
+             * @description `per GiB` of memory, `per GB` of a drive, `per device`, `per kWh`.
              */
             unit: string;
             /** Value */
@@ -9845,11 +9845,11 @@ export interface components {
         PricesDocument: {
             /** @description Controller with board, per device. */
             cxl_controller?: components["schemas"]["PriceDocument"] | null;
-            /** @description Memory behind CXL, per GB. */
+            /** @description Memory behind CXL, per GiB. */
             cxl_media?: components["schemas"]["PriceDocument"] | null;
-            /** @description What reused DDR4 would fetch, per GB. */
+            /** @description What reused DDR4 would fetch, per GiB. */
             ddr4_reused?: components["schemas"]["PriceDocument"] | null;
-            /** @description Per GB (2^30 bytes). */
+            /** @description Per GiB, which a module calls GB. */
             dram?: components["schemas"]["PriceDocument"] | null;
             /** @description Per kWh. */
             electricity?: components["schemas"]["PriceDocument"] | null;
@@ -11491,7 +11491,7 @@ export interface components {
             away: components["schemas"]["HostsAway"];
             /**
              * Dram Gb
-             * @description DRAM of a host, GB of 2^30 bytes; null: no host states it.
+             * @description DRAM of a host, GiB; null: no host states it.
              */
             dram_gb: number | null;
             /**

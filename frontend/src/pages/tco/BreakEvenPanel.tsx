@@ -10,7 +10,7 @@ import classes from './TcoPage.module.css'
 export function BreakEvenPanel({ answer, option }: { answer: TcoAnswer; option: Option }) {
   const { break_even: at, loss } = option
   const has = (part: string) => option.per_host.parts.some(({ name }) => name === part)
-  const price = (value: number) => `${formatMoney(value, answer.currency)}/GB`
+  const price = (value: number) => `${formatMoney(value, answer.currency)}/GiB`
   const now = (name: string) => {
     const input = answer.inputs.find((known) => known.name === name)
     return input === undefined ? '–' : price(input.value)

@@ -69,7 +69,7 @@ function subjectWords(presets: ScenarioPresets): string {
   return away === null ? memoryWords(presets) : `${memoryWords(presets)}; ${away}`
 }
 
-/** A GB of memory is what a module's label says. */
+/** Presets state memory in GiB. */
 const gib = 1024 ** 3
 
 function memoryWords({ subject, n_hosts: hosts, dram_gb: dram, slow_gb: slow, ...rest }: ScenarioPresets): string {

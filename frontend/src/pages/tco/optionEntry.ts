@@ -1,6 +1,6 @@
 import { valueAt, withValue, type JsonObject } from '../../lib/tco/scenarioSpec'
 
-/** Tiers that an option can have beside DRAM, and what each starts with when it is switched on. Sizes in GB. */
+/** Tiers that an option can have beside DRAM, and what each starts with when it is switched on. Sizes in GiB, those of drives in GB. */
 export const tierParts = [
   { key: 'cxl', label: 'CXL', start: { gb: 256, devices: 1 } },
   { key: 'ddr4_reused', label: 'Reused DDR4', start: { gb: 256, devices: 1 } },

@@ -4,9 +4,9 @@ export type PriceItem = PriceRequest['item']
 
 /** What the price book holds prices of. */
 export const priceItems: { value: PriceItem; label: string; unit: string }[] = [
-  { value: 'dram', label: 'DRAM', unit: 'per GB' },
-  { value: 'cxl_media', label: 'Memory behind CXL', unit: 'per GB' },
-  { value: 'ddr4_reused', label: 'Reused DDR4', unit: 'per GB' },
+  { value: 'dram', label: 'DRAM', unit: 'per GiB' },
+  { value: 'cxl_media', label: 'Memory behind CXL', unit: 'per GiB' },
+  { value: 'ddr4_reused', label: 'Reused DDR4', unit: 'per GiB' },
   { value: 'cxl_controller', label: 'CXL controller with board', unit: 'per device' },
   { value: 'ssd', label: 'SSD', unit: 'per GB' },
   { value: 'electricity', label: 'Electricity', unit: 'per kWh' },

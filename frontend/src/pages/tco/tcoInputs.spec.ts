@@ -9,7 +9,7 @@ const dram: TcoInput = {
   value: 11,
   low: 9,
   high: 14,
-  unit: 'USD per GB',
+  unit: 'USD per GiB',
   origin: 'price_book',
   source: 'contract 17',
   date: '2026-10-01',
@@ -39,7 +39,7 @@ describe('sliders', () => {
       step: 0.1,
       ceiling: 99,
     })
-    expect(sliderOf(range('prices.dram.value', 'per GB'), 0, 'EUR').unit).toBe('EUR/GB')
+    expect(sliderOf(range('prices.dram.value', 'per GiB'), 0, 'EUR').unit).toBe('EUR/GiB')
     expect(sliderOf(range('power.pue.value', 'ratio'), 0, 'EUR').unit).toBe('×')
     expect(sliderOf(range('fleet.hosts', 'hosts'), 0, 'EUR').decimals).toBe(0)
   })
@@ -51,10 +51,10 @@ describe('sliders', () => {
   })
 
   it('name source, date and range on hover', () => {
-    const lines = groundingOf(sliderOf(range('prices.dram.value', 'per GB'), 0, 'USD'), dram)
+    const lines = groundingOf(sliderOf(range('prices.dram.value', 'per GiB'), 0, 'USD'), dram)
     expect(lines[0]).toBe('Source: contract 17.')
     expect(lines[1]).toContain('2026-10-01')
-    expect(lines[2]).toBe('Drawn between 9 and 14 USD/GB.')
+    expect(lines[2]).toBe('Drawn between 9 and 14 USD/GiB.')
   })
 })
 

@@ -25,6 +25,6 @@ describe('the words of a cost', () => {
     const { inputs } = recorded('/v1/tco/evaluate', '', 'prices=dram')
     expect(inputWords('loss', inputs).text(0.005)).toBe('0.5 %')
     expect(inputWords('dram', inputs)).toMatchObject({ label: 'DRAM' })
-    expect(inputWords('dram', inputs).text(9)).toBe('9 USD per GB')
+    expect(inputWords('dram', inputs).text(9)).toBe('9 USD per GiB')
   })
 })

@@ -60,17 +60,17 @@ def _write_design(column: _Column, design: Design) -> None:
     cxl, ddr4, swap, zswap = design.cxl, design.ddr4_reused, design.swap, design.zswap
     column.cell("Machine without memory, price", "sku_price", float(design.sku.price))
     column.cell("Machine without memory, W", "sku_watts", float(design.sku.watts))
-    column.cell("DRAM, GB", "dram_gb", float(design.dram_gb))
+    column.cell("DRAM, GiB", "dram_gb", float(design.dram_gb))
     column.cell("Price of its DRAM over the input's", "dram_price_ratio", float(design.dram_price_ratio))
-    column.cell("Memory behind CXL, GB", "cxl_gb", float(cxl.gb) if cxl else 0.0)
+    column.cell("Memory behind CXL, GiB", "cxl_gb", float(cxl.gb) if cxl else 0.0)
     column.cell("CXL devices", "cxl_devices", float(cxl.devices) if cxl else 0.0)
-    column.cell("Reused DDR4, GB", "ddr4_gb", float(ddr4.gb) if ddr4 else 0.0)
+    column.cell("Reused DDR4, GiB", "ddr4_gb", float(ddr4.gb) if ddr4 else 0.0)
     column.cell("CXL devices with DDR4", "ddr4_devices", float(ddr4.devices) if ddr4 else 0.0)
     column.cell("Swap drive, GB", "swap_gb", float(swap.gb) if swap else 0.0)
-    column.cell("Memory on the swap drive, GB", "swap_used_gb", float(swap.used_gb) if swap else 0.0)
+    column.cell("Memory on the swap drive, GiB", "swap_used_gb", float(swap.used_gb) if swap else 0.0)
     column.cell("Swapped out, MB/s", "swap_out_mb_per_s", swap.swap_out_mb_per_s.value if swap else 0.0)
     column.cell("Swap drive, W", "swap_watts", float(swap.watts) if swap else 0.0)
-    column.cell("Compressed pool, GB of DRAM", "zswap_pool_gb", float(zswap.pool_gb) if zswap else 0.0)
+    column.cell("Compressed pool, GiB of DRAM", "zswap_pool_gb", float(zswap.pool_gb) if zswap else 0.0)
     column.cell("Compression", "zswap_compression_ratio", float(zswap.compression_ratio) if zswap else 1.0)
     column.cell("CPU for compression", "zswap_cpu_ratio", float(zswap.cpu_ratio) if zswap else 0.0, "ratio")
     column.cell("Other purchases", "other_capex", float(design.other_capex))
@@ -80,8 +80,8 @@ def _write_design(column: _Column, design: Design) -> None:
     if swap:
         column.cell("Swapped out, low end, MB/s", "swap_out_mb_per_s_low", float(swap.swap_out_mb_per_s.low))
         column.cell("Swapped out, high end, MB/s", "swap_out_mb_per_s_high", float(swap.swap_out_mb_per_s.high))
-    column.cell("Its DRAM, per GB", "dram_price_per_gb", "in_dram*{h}dram_price_ratio", "number")
-    column.cell("Memory that it holds, GB", "memory_gb", _MEMORY, "number")
+    column.cell("Its DRAM, per GiB", "dram_price_per_gb", "in_dram*{h}dram_price_ratio", "number")
+    column.cell("Memory that it holds, GiB", "memory_gb", _MEMORY, "number")
     credited = design.credit == "more" and column.place > 0
     column.cell("Work by memory", "capacity_factor", "{h}memory_gb/host0_memory_gb" if credited else 1.0, "number")
 

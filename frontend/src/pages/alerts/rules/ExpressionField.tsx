@@ -59,7 +59,11 @@ export function ExpressionField({ value, onChange, scope, check, problem, vocabu
 
 function CheckTag({ check }: { check: RuleCheck }) {
   return check.ok ? (
-    <ToneTag tone="good" label="understood" meaning="The condition is valid." />
+    <ToneTag
+      tone="neutral"
+      label="valid"
+      meaning="The condition can be read. The backtest tells whether it can fire here."
+    />
   ) : (
     <ToneTag tone="critical" label="not valid yet" meaning="The error is shown under the condition." />
   )
