@@ -8227,7 +8227,7 @@ export interface components {
             date: string;
             /**
              * Gb
-             * @description Size of a module, GiB, which its label calls GB.
+             * @description Size of a module, GiB; a label says GB.
              */
             gb: number;
             /** High */
