@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from factories.capacity import GIB, CapacityFleet, make_fleet
+from factories.capacity import GIB, IN_USE_RATIO, CapacityFleet, make_fleet
 from factories.services import running
 from tierscope.cli.main import app as command
 from tierscope.core.clock import utc_now
@@ -54,7 +54,7 @@ def test_answers_and_their_files(client: httpx.Client, fleet: CapacityFleet) -> 
     where = {"kind": "service", "id": fleet.service_id, "horizon_days": "10"}
     forecast = client.get("/v1/capacity/forecast", params=where).json()
     assert [len(forecast[name]) for name in ("history", "forecast")] == [20, 10]
-    assert forecast["forecast"][0]["median"] == pytest.approx(120 * GIB)
+    assert forecast["forecast"][0]["median"] == pytest.approx(IN_USE_RATIO * 120 * GIB)
     plan = client.post("/v1/capacity/plan", json=PLAN).json()
     assert set(plan["packing"]) == {"without", "with", "with_swap"}
     assert plan["quarters"][0]["hosts_without_tiering"] == 1
@@ -114,8 +114,8 @@ def test_the_command_answers_as_the_api_does(
     assert document["forecast"] == client.get("/v1/capacity/forecast", params=where).json()
     assert document["subject"] in client.get("/v1/capacity").json()["subjects"]
     text = run(command, ["capacity", "--service", fleet.service_id])
-    assert "Forecast of resident by line:" in text.stdout
-    assert "growth           +1.00 GiB a day" in text.stdout
+    assert "Forecast of memory in use by line:" in text.stdout
+    assert "growth           +768 MiB a day" in text.stdout
     refused = run(command, ["capacity", "--service", "prod/new"])
     assert (refused.exit_code, "12 more days of data" in refused.stdout) == (3, True)
     assert "50.0 GiB" in refused.stdout

@@ -340,6 +340,7 @@ def test_no_service_is_larger_than_its_hosts_however_much_page_cache_it_has() ->
     day = service_day(rows(90.0, 90.0), "memory.stat", alone, None, NOTHING, rows(50.0, 50.0))
     assert day is not None
     assert day.capacity_bytes == pytest.approx(2 * 98.0)
+    assert (day.resident_bytes, day.in_use_bytes) == pytest.approx((180.0, 80.0)), "its cache can go: it is not full"
     # Beside another service with 30 of cache and 20 that cannot go: only the latter stands in the way.
     shared = hosts(rows(42.0, 42.0), free=8.0, reclaimable=50.0)
     beside = service_day(rows(40.0, 40.0), "memory.stat", shared, None, NOTHING, rows(20.0, 20.0))
@@ -349,6 +350,7 @@ def test_no_service_is_larger_than_its_hosts_however_much_page_cache_it_has() ->
     unknown = service_day(rows(90.0, 90.0), "memory.current", alone, None, NOTHING, NOTHING)
     assert unknown is not None
     assert unknown.capacity_bytes == pytest.approx(2 * 98.0)
+    assert unknown.in_use_bytes == unknown.resident_bytes
 
 
 def test_memory_is_stranded_where_processors_are_taken_and_unknown_where_they_are_not_counted() -> None:

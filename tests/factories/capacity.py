@@ -22,6 +22,8 @@ from tierscope.usecases.base.context import ReadContext
 
 GIB = 1 << 30
 TOTAL, DRAM = 512 * GIB, 384 * GIB
+IN_USE_RATIO = 0.75
+"""Of what a service holds; the rest is page cache."""
 NOW = datetime(2026, 11, 21, 13, 0, tzinfo=UTC)
 TODAY = NOW.replace(hour=0)
 _FILLED = [entry for entry in TIME_TABLES if entry.table.name in {"metrics_1h", "metrics_1d", "service_heat_1h"}]
@@ -126,12 +128,12 @@ def _hours(name: str, resident: Sequence[float], start: datetime, last: int, bus
     free = np.full(last, 20.0 * GIB)
     columns: dict[str, npt.NDArray[np.float64]] = {
         "host|meminfo|MemTotal": np.full(last, float(TOTAL)),
-        "host|meminfo|MemAvailable": TOTAL - 16.0 * GIB - 0.75 * held,
+        "host|meminfo|MemAvailable": TOTAL - 16.0 * GIB - IN_USE_RATIO * held,
         "host|meminfo|MemFree": free,
         "node:0|meminfo|MemFree": free,
         "node:1|meminfo|MemFree": free,
-        f"service:{name}|memory.stat|anon": held * 0.75,
-        f"service:{name}|memory.stat|file": held * 0.25,
+        f"service:{name}|memory.stat|anon": held * IN_USE_RATIO,
+        f"service:{name}|memory.stat|file": held * (1.0 - IN_USE_RATIO),
         f"service:{name}|cpu.stat|usage_usec": np.full(last, 4 * 3.6e9),
         OBSERVED_KEY: np.full(last, 3600.0),
     }

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 from sqlalchemy import text
 
-from factories.capacity import DRAM, GIB, NOW, TODAY, TOTAL, CapacityFleet, add_heat, make_fleet
+from factories.capacity import DRAM, GIB, IN_USE_RATIO, NOW, TODAY, TOTAL, CapacityFleet, add_heat, make_fleet
 from tierscope.core.database import Database
 from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.domain.base.jobs import CAPACITY_DAYS, METRICS_1D
@@ -55,21 +55,22 @@ def test_a_growing_service_is_forecast_with_intervals_and_days_to_exhaustion(dat
         60,
     )
     assert subject.resident_bytes.value == pytest.approx(growing(60)[-1] * 3, rel=0.001)
+    assert subject.in_use_bytes.value == pytest.approx(IN_USE_RATIO * growing(60)[-1] * 3, rel=0.001)
     assert subject.resident_bytes.warnings[0].startswith("95th percentile")
     assert subject.capacity_bytes.value == pytest.approx(3 * (TOTAL - 16 * GIB), rel=0.001)
     assert subject.refused is None
     end = subject.days_to_exhaustion
-    # ln(0.9 * 496 / 200) / ln 1.01 = 80.7 days: beyond the 60 days that the history bears.
+    # ln(0.9 * 496 / 150) / ln 1.01 = 109.6 days: beyond the 60 days that the history bears.
     assert end.horizon_days == 60
     assert (end.median.value, end.none_within_horizon) == (None, end.early.value is None)
-    assert subject.growth_bytes_per_day.value == pytest.approx(3 * 2.7 * GIB, rel=0.3)
+    assert subject.growth_bytes_per_day.value == pytest.approx(IN_USE_RATIO * 3 * 2.7 * GIB, rel=0.3)
     view = reads.forecast("service", fleet.service_id, "resident", horizon_days=30)
     assert (len(view.history), len(view.forecast), view.refused) == (60, 30, None)
     assert view.history[-1].day == (TODAY - timedelta(days=1)).date()
     first = view.forecast[0]
     assert first.day == TODAY.date()
     assert first.lo95 < first.lo80 < first.median < first.hi80 < first.hi95_one_sided < first.hi95
-    assert view.forecast[-1].median == pytest.approx(600 * GIB * 1.01**30, rel=0.05)
+    assert view.forecast[-1].median == pytest.approx(IN_USE_RATIO * 600 * GIB * 1.01**30, rel=0.05)
     assert (view.method, subject.method) == ("combined", "combined")
     assert {"line_log", "bend_log", "seasonal_naive"} <= {score.method for score in view.backtest}
     assert [score.mase for score in view.backtest] == sorted(score.mase for score in view.backtest)
@@ -91,7 +92,7 @@ def test_a_level_shift_is_found_beside_its_event_and_days_before_it_are_left_out
     assert change.after == pytest.approx(1.3 * (change.before or 0), rel=0.05)
     assert [day.excluded for day in view.history] == ["change_point"] * 25 + [None] * 35
     assert len(view.forecast) == 35
-    assert view.forecast[-1].median == pytest.approx(390 * GIB, rel=0.1)
+    assert view.forecast[-1].median == pytest.approx(IN_USE_RATIO * 390 * GIB, rel=0.1)
     assert any("reaches 35 days" in note for note in view.notes)
 
 

@@ -85,7 +85,7 @@ def test_a_report_holds_figures_forecast_and_alerts_and_names_stay_text(database
         "Some of what follows is simulated",
         "straight line",
         '<polygon class="band95"',
-        "+2.00 GiB a day",
+        "+1.50 GiB a day",
         "No alert is open.",
     ):
         assert shown in page, shown

@@ -611,6 +611,7 @@ class CapacitySubject(TypedDict):
     hosts: int
     hot_bytes: Figure
     id: str
+    in_use_bytes: Figure
     kind: Literal["service", "host_group"]
     method: str | None
     name: str

@@ -12,6 +12,8 @@ from tierscope.cli.base.options import AsJson, Demo
 if TYPE_CHECKING:
     from tierscope_client import models
 
+_METRICS = {"resident": "memory in use", "hot": "hot memory", "dram_need": "need of DRAM"}
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -47,6 +49,7 @@ def _describe(subject: models.CapacitySubject, forecast: models.CapacityForecast
     figures = (
         ("capacity", subject["capacity_bytes"]),
         ("resident", subject["resident_bytes"]),
+        ("in use", subject["in_use_bytes"]),
         ("hot", subject["hot_bytes"]),
         ("need of DRAM", subject["dram_need_bytes"]),
         ("cold", subject["cold_bytes"]),
@@ -60,10 +63,10 @@ def _describe(subject: models.CapacitySubject, forecast: models.CapacityForecast
         event = "" if change["event"] is None else f": {change['event']}"
         lines.append(f"  {change['kind'].replace('_', ' ')} on {change['at'][:10]}{event}")
     if forecast["refused"] is not None:
-        return "\n".join([*lines, f"No forecast of {forecast['metric']}: {forecast['refused']}"])
+        return "\n".join([*lines, f"No forecast of {_METRICS[forecast['metric']]}: {forecast['refused']}"])
     end, last = forecast["exhaustion"], forecast["forecast"][-1]
     low, high = bytes_text(last["lo95"]), bytes_text(last["hi95"])
-    lines.append(f"Forecast of {forecast['metric']} by {forecast['method']}:")
+    lines.append(f"Forecast of {_METRICS[forecast['metric']]} by {forecast['method']}:")
     lines.append(f"  growth           {growth_text(forecast['growth_bytes_per_day']['value'])}")
     lines.append(f"  on {last['day']}    {bytes_text(last['median'])}, 95 % from {low} to {high}")
     if end["none_within_horizon"]:

@@ -58,7 +58,10 @@ class HostHours:
 
 @dataclass(frozen=True, slots=True)
 class CapacityDay:
-    """One daily point; bytes, None where not collected."""
+    """One daily point; bytes, None where not collected.
+
+    `used_bytes`: what of `resident_bytes` the kernel cannot reclaim.
+    """
 
     n_hosts: int
     n_hours: int
@@ -76,6 +79,11 @@ class CapacityDay:
     busy_cores: float | None = None
 
     @property
+    def in_use_bytes(self) -> float | None:
+        """What must find a place: memory that the kernel cannot reclaim, or all where nobody tells it apart."""
+        return self.resident_bytes if self.used_bytes is None else self.used_bytes
+
+    @property
     def is_whole(self) -> bool:
         """Whether enough of the day was seen to be a point of a forecast."""
         return self.n_hours >= MIN_HOURS
@@ -88,7 +96,8 @@ def service_day(
 
     None without either. Its capacity is what it could grow to while all that others on its hosts hold and the kernel
     cannot reclaim stays as it is: never more than its hosts have. `cache` [n, 24] is the part of `resident` that the
-    kernel can reclaim, which `used` of the hosts does not hold; without it as much as may be.
+    kernel can reclaim, which `used` of the hosts does not hold, NaN where it is not counted: then the capacity leaves
+    as much as may be, and all that is held counts as used.
     """
     held = hourly_sum(resident)
     if not np.isfinite(held).any() and heat is not None:
@@ -96,7 +105,8 @@ def service_day(
     if not np.isfinite(held).any():
         return None
     used, total = hourly_sum(hosts.used), _total(hosts.total)
-    own_cache = hourly_sum(cache) if len(cache) else np.minimum(held, hourly_sum(hosts.reclaimable))
+    counted = hourly_sum(cache)
+    own_cache = np.where(np.isfinite(counted), counted, np.minimum(held, hourly_sum(hosts.reclaimable)))
     room = None if total is None else _middle(np.minimum(total, np.maximum(total - used + held - own_cache, held)))
     return CapacityDay(
         n_hosts=max(len(resident), 0 if heat is None else heat.n_hosts),
@@ -106,7 +116,7 @@ def service_day(
         resident_source=source,
         capacity_bytes=room if room is not None else total,
         dram_bytes=_total(hosts.dram),
-        used_bytes=_peak(used),
+        used_bytes=_peak(held - np.where(np.isfinite(counted), np.minimum(counted, held), 0.0)),
         resident_bytes=_peak(held),
         stranded_bytes=None,
         busy_cores=_peak(hourly_sum(cores)),

@@ -18,6 +18,7 @@ OF_HOSTS = "Memory is stranded on hosts, not in services: group by sku, rack or 
 PEAK = "95th percentile over the hours of the day"
 MIDDLE = "median over the hours of the day"
 OTHERS = "memory of other services on the same hosts is subtracted, except for page cache that the kernel can reclaim"
+OWN_CACHE = "page cache of its own is left out as far as the kernel can reclaim it and its cgroups count it"
 DRAM_OTHERS = "memory of other services on the same hosts is not subtracted"
 
 
@@ -49,6 +50,13 @@ def subject_view(
         ),
         resident_bytes=make.figure(
             "resident", None if day is None else day.resident_bytes, _resident_method(day), NO_POINT, (PEAK,)
+        ),
+        in_use_bytes=make.figure(
+            "in_use",
+            None if day is None else day.in_use_bytes,
+            _resident_method(day),
+            NO_POINT,
+            (PEAK, OWN_CACHE) if service else (PEAK,),
         ),
         hot_bytes=make.heat("hot", None if day is None else day.hot_bytes, (PEAK,)),
         dram_need_bytes=make.heat("dram_need", need, (_need_by(advised), *((DRAM_OTHERS,) if service else ()))),

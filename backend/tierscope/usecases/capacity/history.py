@@ -43,7 +43,7 @@ class History:
 def metric_value(stored: StoredDay, metric: Metric, advised: Advised | None) -> float | None:
     """The point of a metric."""
     if metric == "resident":
-        return stored.day.resident_bytes
+        return stored.day.in_use_bytes
     if metric == "hot":
         return stored.day.hot_bytes
     return dram_need(stored.day.resident_bytes, stored.day.hot_bytes, advised)

@@ -105,11 +105,10 @@ class DayHours:
     def cache(self, service_id: int, host_id: int) -> Floats:
         """What the kernel can reclaim of a service on a host [24]: its page cache, at most what the host can reclaim.
 
-        `file` of memory.stat holds tmpfs, which it cannot; where it is not counted, all that the service holds may be.
+        `file` of memory.stat holds tmpfs, which it cannot. NaN where either is not counted.
         """
-        held = self.resident[service_id, host_id]
         nothing = np.full(HOURS, np.nan)
-        return np.fmin(self.file.get((service_id, host_id), held), self.reclaimable.get(host_id, nothing))
+        return np.minimum(self.file.get((service_id, host_id), nothing), self.reclaimable.get(host_id, nothing))
 
 
 def read_fleet(session: ReadSession) -> Fleet:

@@ -10,6 +10,7 @@ from tierscope.domain.fleet.hosts_away import HostsAway
 from tierscope.usecases.capacity.swap import PlanSwap
 
 Metric = Literal["resident", "hot", "dram_need"]
+"""`resident`: memory in use, without what the kernel can reclaim of it."""
 Kind = Literal["service", "host_group"]
 ChangeKind = Literal["change_point", "capacity_edit"]
 Excluded = Literal["change_point", "capacity_edit", "node_away"]
@@ -43,6 +44,7 @@ class CapacitySubject:
     days: Annotated[int, Described("Whole days with data so far.")]
     capacity_bytes: Figure
     resident_bytes: Figure
+    in_use_bytes: Annotated[Figure, Described("What must find a place: without what the kernel can reclaim.")]
     hot_bytes: Figure
     dram_need_bytes: Figure
     cold_bytes: Figure

@@ -87,7 +87,7 @@ def gather_report(context: ReadContext, name: str, sections: Sequence[Section]) 
 def urgency(subject: CapacitySubject) -> tuple[float, float, float, str]:
     """Sorts what runs out first to the front: by early warning, median, then the share in use."""
     end = subject.days_to_exhaustion
-    used, whole = subject.resident_bytes.value, subject.capacity_bytes.value
+    used, whole = subject.in_use_bytes.value, subject.capacity_bytes.value
     share = used / whole if used is not None and whole else 0.0
     return (_or_never(end.early.value), _or_never(end.median.value), -share, subject.name)
 

@@ -87,7 +87,7 @@ def _capacity(part: CapacityPart) -> list[Flowable]:
         subject = one.view.subject
         name = f"<b>{_escape(subject.name)}</b>{_origin(subject.origin)}"
         end = _exhaustion(one.view.exhaustion).replace("<br/>", ", ")
-        text = f"{name}: resident memory by day, {_escape(method_text(one.view.method))}. Until 90 %: {end}."
+        text = f"{name}: memory in use by day, {_escape(method_text(one.view.method))}. Until 90 %: {end}."
         story.append(KeepTogether([Paragraph(text, _BODY), _draw(one.chart), Spacer(1, 6)]))
     if part.charts:
         key = (
@@ -105,14 +105,14 @@ def _capacity(part: CapacityPart) -> list[Flowable]:
 
 
 def _subjects(rows: Sequence[CapacitySubject], *, hosts: bool) -> Table:
-    names = ["Machines" if hosts else "Service", "Hosts", "Resident", "Of capacity", "DRAM need", "Cold"]
+    names = ["Machines" if hosts else "Service", "Hosts", "In use", "Of capacity", "DRAM need", "Cold"]
     names += ["Not seen active", *(["Stranded"] if hosts else []), "Growth", "Until 90 %"]
     body = []
     for one in rows:
         numbers = [
             str(one.hosts),
-            bytes_text(one.resident_bytes.value),
-            ratio_text(one.resident_bytes.value, one.capacity_bytes.value),
+            bytes_text(one.in_use_bytes.value),
+            ratio_text(one.in_use_bytes.value, one.capacity_bytes.value),
             bytes_text(one.dram_need_bytes.value),
             bytes_text(one.cold_bytes.value),
             bytes_text(one.untouched_bytes.value),

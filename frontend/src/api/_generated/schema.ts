@@ -4571,6 +4571,8 @@ export interface components {
             hot_bytes: components["schemas"]["Figure"];
             /** Id */
             id: string;
+            /** @description What must find a place: without what the kernel can reclaim. */
+            in_use_bytes: components["schemas"]["Figure"];
             /**
              * Kind
              * @enum {string}
@@ -17296,6 +17298,29 @@ export interface operations {
                      *             }
                      *           },
                      *           "id": "sacec4968dbd42201",
+                     *           "in_use_bytes": {
+                     *             "coverage": null,
+                     *             "definition": "capacity.in_use_bytes/1",
+                     *             "grade": "early",
+                     *             "grounding": "A",
+                     *             "interval": null,
+                     *             "method": "counters",
+                     *             "n_hosts": 1,
+                     *             "n_intervals": 10,
+                     *             "n_samples": null,
+                     *             "reason": null,
+                     *             "status": "ok",
+                     *             "unit": "bytes",
+                     *             "value": 1876196065280,
+                     *             "warnings": [
+                     *               "95th percentile over the hours of the day",
+                     *               "10 of 18 hours that make a whole day"
+                     *             ],
+                     *             "window": {
+                     *               "end": "2026-11-26T00:00:00Z",
+                     *               "start": "2026-11-25T00:00:00Z"
+                     *             }
+                     *           },
                      *           "kind": "service",
                      *           "method": null,
                      *           "name": "cloud/guests",

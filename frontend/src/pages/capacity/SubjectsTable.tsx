@@ -82,24 +82,27 @@ function columnsFor(
         ? 'All memory of its hosts, less what others there hold and the kernel cannot reclaim. Capacities of services that share hosts do not add up.'
         : 'All memory of its hosts.',
     ),
-    kind === 'service'
-      ? figureOf('resident_bytes', 'Resident', 'Resident memory', `${terms.resident} Page cache is in it.`)
-      : figureOf(
-          'resident_bytes',
-          'In use',
-          'Memory in use',
-          'Memory that the kernel cannot reclaim: MemTotal - MemAvailable. Page cache is not in it.',
-        ),
+    ...(kind === 'service'
+      ? [figureOf('resident_bytes', 'Resident', 'Resident memory', `${terms.resident} Page cache is in it.`)]
+      : []),
+    figureOf(
+      'in_use_bytes',
+      'In use',
+      'Memory in use',
+      kind === 'service'
+        ? 'Resident memory without page cache of its own that the kernel can reclaim, as far as its cgroups count that.'
+        : 'Memory that the kernel cannot reclaim: MemTotal - MemAvailable. Page cache is not in it.',
+    ),
     figureOf('hot_bytes', 'Hot', 'Hot memory', terms.hot),
     figureOf('dram_need_bytes', 'DRAM\nneed', 'DRAM need', terms.dramNeed),
     figureOf('cold_bytes', 'Cold', 'Cold memory', terms.cold),
     figureOf('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
     figureOf('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
-    figureOf('growth_bytes_per_day', 'Growth', 'Growth', 'How fast resident memory grows, by its forecast.'),
+    figureOf('growth_bytes_per_day', 'Growth', 'Growth', 'How fast memory in use grows, by its forecast.'),
     {
       key: 'days',
       header: 'Time until\nfull',
-      meaning: 'Until the forecast reaches the share of memory that counts as full.',
+      meaning: 'Until the forecast of memory in use reaches the share of the capacity that counts as full.',
       numeric: true,
       sortBy: (row) => row.days_to_exhaustion.median.value,
       cell: (row) => <DaysCell row={row} which="median" />,

@@ -1,12 +1,12 @@
 import type { CapacityForecast } from '../../api/_generated/schema'
 import type { ForecastDays } from '../../charts/forecast/figure'
 
-export const metricWords = { resident: 'Resident', hot: 'Hot', dram_need: 'DRAM need' } as const
+export const metricWords = { resident: 'In use', hot: 'Hot', dram_need: 'DRAM need' } as const
 
 /** A forecast as its chart takes it. */
 export function daysOf(forecast: CapacityForecast): ForecastDays {
   return {
-    label: `${metricWords[forecast.metric].toLowerCase()} memory of ${forecast.subject.name}`,
+    label: `${metricWords[forecast.metric]}, ${forecast.subject.name}`,
     unit: forecast.unit,
     history: forecast.history,
     forecast: forecast.forecast,
