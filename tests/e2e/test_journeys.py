@@ -296,7 +296,7 @@ def test_ones_own_prices_reach_a_workbook_within_five_clicks(clicks: Clicks) -> 
     clicks.click(page.get_by_test_id("tco-presets").get_by_role("link", name="CXL at the advised ratio"))
     expect(page).to_have_url(re.compile("start=cxl"))
     before = page.get_by_test_id("tco-saving").inner_text()
-    page.get_by_role("textbox", name="DRAM, USD/GB").fill("8")
+    page.get_by_role("textbox", name="DRAM, USD/GiB").fill("8")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("prices.dram"))
     expect(page.get_by_test_id("tco-saving")).not_to_have_text(before, use_inner_text=True)
