@@ -111,6 +111,7 @@ def test_classes_of_one_host_by_recency(database: Database) -> None:
     assert mib(view) == pytest.approx({"hot": 40, "warm": 20, "cold": 40, "unknown": 10})
     hot = view.classes[0].ratio
     assert (hot.grade, hot.n_hosts, hot.method) == ("early", 1, "abit")
+    assert (view.window.seconds, hot.window and hot.window.seconds) == (3600, 180), "an hour was asked for"
     assert hot.value == pytest.approx(40 / 110)
     assert hot.interval is not None
     assert hot.interval.kind == "bounds"

@@ -10,7 +10,7 @@ describe('the capacity page', () => {
     openApp('/capacity')
     expect((await screen.findByTestId('headline')).textContent).toContain('prod/checkout may reach 90 %')
     const table = within(await screen.findByRole('region', { name: 'Capacity' }))
-    expect(table.getAllByText('not collected')).toHaveLength(3)
+    expect(table.queryByRole('columnheader', { name: /Stranded/ }), 'a property of hosts').toBeNull()
     expect(table.getAllByText('not enough data').length).toBeGreaterThan(0)
     expect(table.getAllByText('none in 90 d')).toHaveLength(2)
     expect(table.getAllByText('0 B')).toHaveLength(3)

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, it } from 'vitest'
 import { openApp } from '../mock-api/render'
 import { problem, recorded } from '../mock-api/answer'
-import type { ScenarioDocument, TcoAnswer } from '../api/_generated/schema'
+import type { ScenarioDocument, ScenarioPresets, TcoAnswer } from '../api/_generated/schema'
 
 const price = '%7B%22value%22%3A11%2C%22source%22%3A%22contract%22%2C%22date%22%3A%222025-12-01%22%7D'
 const priced = `/tco?set=%7B%22prices.dram%22%3A${price}%7D`
@@ -11,9 +11,10 @@ const priced = `/tco?set=%7B%22prices.dram%22%3A${price}%7D`
 const answerOf = (priced: boolean) => recorded('/v1/tco/evaluate', '', priced ? 'prices=dram' : '')
 
 /** Opens the app on a service that gives totals once the scenario has a price of DRAM, and notes what it was asked. */
-function openTco(path: string, change = (answer: TcoAnswer) => answer) {
+function openTco(path: string, change = (answer: TcoAnswer) => answer, presets?: ScenarioPresets) {
   const asked: { spec: ScenarioDocument }[] = []
   const router = openApp(path, async (url, request) => {
+    if (presets !== undefined && url.pathname === '/v1/scenarios/presets') return Response.json(presets)
     if (url.pathname !== '/v1/tco/evaluate') return undefined
     const { spec } = (await request.json()) as { spec: ScenarioDocument }
     asked.push({ spec })
@@ -108,6 +109,18 @@ describe('the TCO page', () => {
     expect(asked.map(({ spec }) => spec.fleet?.hosts)).not.toContain(1000)
     await userEvent.click(await screen.findByRole('link', { name: 'an example of 1,000 hosts' }))
     await waitFor(() => expect(asked.at(-1)?.spec.fleet?.hosts).toBe(1000))
+  })
+
+  it('opens on the hosts of the fleet as they are, where no advice is there yet', async () => {
+    const found = recorded('/v1/scenarios/presets')
+    const presets = found.presets.map((one) =>
+      one.key === 'today' ? one : { ...one, spec: null, why_not: 'none yet' },
+    )
+    const { asked } = openTco('/tco', undefined, { ...found, presets })
+    await waitFor(() => expect(asked.at(-1)?.spec.name).toBe('Today: fleet'))
+    const bar = within(await screen.findByTestId('tco-presets'))
+    expect((await bar.findByRole('link', { name: /^Today/ })).getAttribute('aria-current')).toBe('true')
+    expect(bar.getByRole('link', { name: /example/ }).getAttribute('aria-current')).toBeNull()
   })
 
   it('starts from the service that the link names', async () => {

@@ -20,6 +20,8 @@ Grade = Literal["early", "partial", "good"]
 Answer = TypeVar("Answer")
 Origin = Literal["live", "import", "simulated"]
 Resolution = Literal["raw", "1m", "10m", "1h", "1d"]
+_LITTLE = 0.05
+"""Of a window: data that begins later was not there for all of it. [A]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class Window:
     def seconds(self) -> float:
         """Its length."""
         return (self.end - self.start).total_seconds()
+
+    def seen_from(self, first: datetime) -> "Window":
+        """What a figure speaks of that was observed from `first` on: all of it where little is missing at its start."""
+        return self if first - self.start <= _LITTLE * (self.end - self.start) else Window(first, self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class ColumnSource:
         total, longest = n.sum(axis=0), n.max(axis=0)
         share = np.minimum(total / possible, 1.0)
         history = np.where(longest >= FULL_INTERVALS, FULL_HISTORY, longest)
-        rows = zip(self.host_ids, share.tolist(), total.tolist(), history.tolist(), strict=True)
+        rows = zip(self.host_ids, first.tolist(), share.tolist(), total.tolist(), history.tolist(), strict=True)
         return [Observed(*row) for row in rows]
 
     def share(self, rule: Rule, place: int) -> ServiceShare | None:

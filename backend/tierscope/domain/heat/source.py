@@ -24,6 +24,7 @@ from tierscope.domain.heat.summary import (
     Part,
     ServiceShare,
     class_series,
+    first_seen_s,
     host_shares,
     join_strata,
     mean_ages,
@@ -53,9 +54,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """How well one host was observed: share of its possible intervals, intervals, and the longest run of valid ones."""
+    """How well one host was observed: since when, share of its possible intervals, intervals, longest valid run."""
 
     host_id: int
+    since_s: float
     coverage: float
     n_intervals: int
     history: int
@@ -187,7 +189,13 @@ class SeriesSource:
     def observed(self, start_s: float, end_s: float) -> list[Observed]:
         """By host."""
         return [
-            Observed(part.host_id, observed_share(part, start_s, end_s), int(part.n_intervals.sum()), part.history)
+            Observed(
+                part.host_id,
+                first_seen_s(part, start_s),
+                observed_share(part, start_s, end_s),
+                int(part.n_intervals.sum()),
+                part.history,
+            )
             for part in self.series
         ]
 

@@ -295,9 +295,14 @@ def class_series(hosts: Sequence[HeatSeries], rule: Rule, grid: Grid) -> Floats:
     return total
 
 
+def first_seen_s(series: HeatSeries, start_s: float) -> float:
+    """Where the first interval of a window begins that starts at `start_s`, Unix seconds."""
+    length_s = series.method.interval_ns / 1e9 * float(series.n_intervals[0])
+    return max(float(series.ends_us[0]) / 1e6 - length_s, start_s)
+
+
 def observed_share(series: HeatSeries, start_s: float, end_s: float) -> float:
     """Observed intervals of those that the host could have had since its first one in the window."""
     interval_s = series.method.interval_ns / 1e9
-    first = max(float(series.ends_us[0]) / 1e6 - interval_s * float(series.n_intervals[0]), start_s)
-    possible = max((end_s - first) // interval_s, 1.0)
+    possible = max((end_s - first_seen_s(series, start_s)) // interval_s, 1.0)
     return min(1.0, float(series.n_intervals.sum()) / possible)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from tierscope.domain.base.figures import Figure, Grade, Interval, Window, absent
 from tierscope.domain.base.words import bytes_text, percent_text
@@ -185,7 +186,7 @@ def gather_evidence(
         notes.append(rule.snapped)
     return Evidence(
         method=family,
-        window=window,
+        window=seen_window(window, observed),
         n_hosts=len(observed),
         n_intervals=sum(host.n_intervals for host in observed),
         coverage=coverage,
@@ -195,6 +196,11 @@ def gather_evidence(
         notes=tuple(notes),
         short=enough.grade is None,
     )
+
+
+def seen_window(window: Window, observed: Sequence[Observed]) -> Window:
+    """The part of a window in which any of these hosts was observed."""
+    return window.seen_from(datetime.fromtimestamp(min(host.since_s for host in observed), UTC))
 
 
 def no_evidence(window: Window, reason: str, method: str | None = None) -> Evidence:
@@ -207,6 +213,7 @@ def host_evidence(host: Observed, whole: Evidence, rule: Rule) -> Evidence:
     enough = _judge([host], host.coverage, rule)
     return replace(
         whole,
+        window=seen_window(whole.window, [host]),
         n_hosts=1,
         n_intervals=host.n_intervals,
         coverage=host.coverage,

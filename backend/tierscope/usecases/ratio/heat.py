@@ -77,7 +77,7 @@ def weigh_heat(
         0.0,
         "bytes",
         method=method.family,
-        window=window,
+        window=evidence.window,
         n_hosts=len(hosts),
         n_intervals=sum(host.n_intervals for host in hosts),
         coverage=observed,

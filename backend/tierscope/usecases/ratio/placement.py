@@ -90,7 +90,7 @@ class PlacementFacts:
             share.value,
             "ratio",
             method=self.method,
-            window=window,
+            window=window.seen_from(self.seen.start),
             interval=interval,
             n_hosts=self.n_hosts,
             n_intervals=self.n_intervals,

@@ -97,7 +97,7 @@ function columnsFor(
     figureOf('dram_need_bytes', 'DRAM\nneed', 'DRAM need', terms.dramNeed),
     figureOf('cold_bytes', 'Cold', 'Cold memory', terms.cold),
     figureOf('untouched_bytes', 'Untouched', 'Untouched memory', terms.untouched),
-    figureOf('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded),
+    ...(kind === 'service' ? [] : [figureOf('stranded_bytes', 'Stranded', 'Stranded memory', terms.stranded)]),
     figureOf('growth_bytes_per_day', 'Growth', 'Growth', 'How fast memory in use grows, by its forecast.'),
     {
       key: 'days',
@@ -166,8 +166,8 @@ export function SubjectsTable({ kind, subjects, chosen, sort, onSort }: Subjects
         }
       />
       <p className={classes.legend}>
-        <Term name="stranded">Stranded</Term>, <Term name="untouched">untouched</Term> and cold memory are three
-        different things; <Term name="dramNeed">DRAM need</Term> is what should stay in DRAM.
+        <Term name="untouched">Untouched</Term> and cold memory are two different things;{' '}
+        <Term name="dramNeed">DRAM need</Term> is what should stay in DRAM.
       </p>
     </>
   )

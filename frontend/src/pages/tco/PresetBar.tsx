@@ -13,6 +13,7 @@ import type { ScenarioState } from './useScenario'
 /** Scenarios of the real fleet, or of the service that the page came from: one click fills all of the inputs in. */
 export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioState }) {
   const { presets, search, scenarioId } = state
+  const starting = scenarioId === undefined ? state.starting : undefined
   const to = (next: Partial<TcoSearch>) => (before: TcoSearch) => ({
     ...before,
     ...next,
@@ -29,8 +30,8 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
           <Tooltip key={key} label={why ?? presets.advice} multiline maw={360}>
             <Button
               size="compact-sm"
-              variant={scenarioId === undefined && search.start === key ? 'filled' : 'default'}
-              aria-current={scenarioId === undefined && search.start === key ? 'true' : undefined}
+              variant={starting === key ? 'filled' : 'default'}
+              aria-current={starting === key ? 'true' : undefined}
               data-disabled={why !== null || undefined}
               aria-disabled={why !== null}
               {...(why === null
@@ -46,7 +47,7 @@ export const PresetBar = memo(function PresetBar({ state }: { state: ScenarioSta
         from="/tco"
         to="/tco"
         search={to({ start: 'example' })}
-        aria-current={scenarioId === undefined && (search.start ?? 'example') === 'example' ? 'true' : undefined}
+        aria-current={starting === 'example' ? 'true' : undefined}
       >
         an example of 1,000 hosts
       </Link>

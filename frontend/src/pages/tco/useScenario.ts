@@ -27,9 +27,11 @@ export function useScenario() {
   const [moving, setMoving] = useState<{ path: string; value: number } | null>(null)
 
   const isExample = (search.start ?? 'example') === 'example'
-  const preset = isExample ? undefined : presets.data?.presets.find(({ key }) => key === search.start)
-  // A scenario that cannot be filled in, because nothing is known yet, starts from the example.
-  const filled = isExample || preset?.spec === null ? defaults.data?.spec : preset?.spec
+  // Without advice there are still the fleet's own hosts as they are; without hosts that state their memory, an example.
+  const known = presets.data?.presets.filter(({ spec: filledIn }) => filledIn !== null)
+  const preset = isExample ? undefined : (known?.find(({ key }) => key === search.start) ?? known?.[0])
+  const starting = isExample || known?.length === 0 ? 'example' : preset?.key
+  const filled = starting === 'example' ? defaults.data?.spec : (preset?.spec ?? undefined)
   const start = scenarioId === undefined ? filled : stored.data?.spec
   const base = useMemo(() => (start === undefined ? undefined : asJson(start)), [start])
   const spec = useMemo(() => (base === undefined ? undefined : withChanges(base, search.set ?? {})), [base, search.set])
@@ -50,6 +52,8 @@ export function useScenario() {
     () => ({
       scenarioId,
       search,
+      /** The starting point in force; undefined while that is not known. */
+      starting,
       base,
       spec,
       stored: storedScenario,
@@ -58,7 +62,7 @@ export function useScenario() {
       presets: presetsFound,
       ...changes,
     }),
-    [scenarioId, search, base, spec, storedScenario, ranges, inputs, presetsFound, changes],
+    [scenarioId, search, starting, base, spec, storedScenario, ranges, inputs, presetsFound, changes],
   )
   return {
     scenario,

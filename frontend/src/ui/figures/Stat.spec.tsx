@@ -34,7 +34,7 @@ describe('a headline figure', () => {
         figure={heatShare('heat.hot_ratio/1', 0.3, { warnings: ['Sampled on 6 of 20 hosts.'] })}
       />,
     )
-    await userEvent.click(screen.getByRole('button', { name: /Evidence for Hot share: .*93 % of / }))
+    await userEvent.click(screen.getByRole('button', { name: /Evidence for Hot share/ }))
     expect(await screen.findByText('heat.hot_ratio/1')).toBeTruthy()
     expect(await screen.findByText(/Share of hot memory in resident memory/)).toBeTruthy()
     expect(screen.getByRole('link', { name: /Formula/ }).getAttribute('href')).toBe('/docs/method/heat.html')

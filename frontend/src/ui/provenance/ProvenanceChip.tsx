@@ -7,12 +7,9 @@ import { GradeTag } from './GradeTag'
 import { ProvenanceDetails } from './ProvenanceDetails'
 import classes from './ProvenanceChip.module.css'
 
-/** The window, and how much of it has data: 8 d of which two were seen are no 8 d. */
-function windowText({ window, coverage }: FigureValue): string | null {
-  const covered = coverage === null ? null : formatRatio(coverage)
-  if (window === null) return covered
-  const asked = formatDuration((Date.parse(window.end) - Date.parse(window.start)) / 1000)
-  return covered === null ? asked : `${covered} of ${asked}`
+function windowText(figure: FigureValue): string | null {
+  if (figure.window === null) return null
+  return formatDuration((Date.parse(figure.window.end) - Date.parse(figure.window.start)) / 1000)
 }
 
 function chipParts(figure: FigureValue): string[] {
@@ -20,6 +17,7 @@ function chipParts(figure: FigureValue): string[] {
     figure.method === null ? null : shortMethodName(figure.method),
     windowText(figure),
     figure.n_hosts === null ? null : `${formatCount(figure.n_hosts)} ${figure.n_hosts === 1 ? 'host' : 'hosts'}`,
+    figure.coverage === null ? null : formatRatio(figure.coverage),
   ]
   return parts.filter((part) => part !== null)
 }
@@ -42,7 +40,7 @@ export function ProvenanceChip({ figure, label, gradeless = false }: ProvenanceC
           className={classes.chip}
           onClick={() => setOpened(!opened)}
           aria-label={`Evidence for ${label}: ${[...chipParts(figure), grade].join(', ')}`}
-          title="method · coverage of the window · hosts"
+          title="method · window · hosts · coverage"
         >
           {/* A space, so that what is read aloud has the words that are seen. */}
           <span className={classes.text}>{chipParts(figure).join(' · ')}</span>{' '}
