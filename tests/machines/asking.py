@@ -85,13 +85,18 @@ def mistakes(right: Right, answers: Answers) -> list[str]:
         needed_gib = answers.host["memory"]["dram_needed"]["interval"]["lo"] / GIB
         if abs(needed_gib - right.needed_at_least) > _ROUNDING_GIB:
             wrong.append(f"needed: at least {needed_gib:.2f} GiB for {right.needed_at_least}")
+    if right.in_use is not None:
+        used_gib = answers.host["memory"]["used_bytes"] / GIB
+        if abs(used_gib - right.in_use) > _ROUNDING_GIB:
+            wrong.append(f"in use: {used_gib:.2f} GiB for {right.in_use:.2f}")
     wrong += [
         f"{name} is {confidences[name]}" for name in right.certain if confidences.get(name, "certain") != "certain"
     ]
     wrong += [f"{name} is certain" for name in right.likely if confidences.get(name) == "certain"]
     wrong += [
-        f"the class of node {node['id']} is certain"
+        f"the class of node {node['id']} is {node['tier_certainty']}"
         for node in answers.nodes
-        if str(node["id"]) in right.likely_nodes and node["tier_certainty"] == "certain"
+        if (str(node["id"]) in right.likely_nodes and node["tier_certainty"] == "certain")
+        or (str(node["id"]) in right.certain_nodes and node["tier_certainty"] != "certain")
     ]
     return wrong

@@ -8,6 +8,8 @@ from machines.trees import Machine
 ABOUT_MEMORY = frozenset(
     {
         "container-view",
+        "count-above-memory",
+        "count-below-zero",
         "cpuless-node-in-top-tier",
         "cxl-persistent-only",
         "demotion-off",
@@ -50,11 +52,14 @@ class Right:
     certain: frozenset[str] = frozenset()
     likely: frozenset[str] = frozenset()
     likely_nodes: frozenset[str] = frozenset()
-    """Findings that are certain, and that are not, and nodes whose class is not; others may be either."""
+    certain_nodes: frozenset[str] = frozenset()
+    """Findings that are certain, and that are not, and nodes whose class is not, and is; others may be either."""
     page_kib: int | None = None
     """Size of a base page, where the files tell it."""
     needed_at_least: float | None = None
     """The bound from below of the DRAM that is needed, in GiB, where programs hold far less than is in use."""
+    in_use: float | None = None
+    """Memory in use, in GiB, where a count that is wrong could tell another size."""
     hypervisor: str | None = None
     """What the machine is said to run on, where its files tell."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from machines import guests, plain, reported, special, tiered, views
+from machines import counts, guests, plain, reported, special, tiered, views
 from machines.right import Kind
 
 SECTIONS: Mapping[str, Sequence[Kind]] = {
@@ -11,4 +11,5 @@ SECTIONS: Mapping[str, Sequence[Kind]] = {
     "HBM, GPUs, views and copies": special.KINDS,
     "Reported by people who run them": (*reported.KINDS, *views.KINDS),
     "Guests, partitions, and kernels without a part": guests.KINDS,
+    "Counts that are wrong, and files that are not a host's": counts.KINDS,
 }

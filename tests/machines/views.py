@@ -90,7 +90,7 @@ KINDS = (
             },
             without=("proc/vmstat", "proc/swaps", "sys/"),
         ),
-        Right({}, None, "unknown", "not_known", ids("container-view", "file-not-understood", "not-in-tree")),
+        Right({}, None, "unknown", "not_known", ids("container-view", "not-in-tree")),
     ),
     Kind(
         "a container of OpenVZ",

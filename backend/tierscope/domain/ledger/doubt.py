@@ -8,8 +8,10 @@ from tierscope.domain.ledger.columns import Trust
 from tierscope.domain.ledger.plan import ColumnPlan, Plan
 
 NOT_UNDERSTOOD = "file-not-understood"
-CONTRADICTION = "container-view"
-"""The agent's finding of sizes that cannot be those of one kernel."""
+CONTRADICTIONS = ("container-view", "count-above-memory")
+"""The agent's findings of sizes that cannot be those of one kernel, and of sizes that the kernel has wrong."""
+_LEFT_OUT = "counts below zero"
+"""What the agent says of a count that the kernel has wrong and that is left out: the rest of its file stands."""
 _CUT = " more"
 """What ends the agent's list of such files where it names not all of them."""
 _NODES = "/sys/devices/"
@@ -18,10 +20,11 @@ _SURE: frozenset[Trust] = frozenset({"exact", "bound", "sampled"})
 
 def read_doubts(body: Mapping[str, Any]) -> tuple[str, ...]:
     """What an inventory says of such files, each with its path: of single files, else the agent's finding."""
-    problems = tuple(f"{problem.get('path')}: {problem.get('reason')}" for problem in body.get("problems") or ())
+    files = (f"{problem.get('path')}: {problem.get('reason')}" for problem in body.get("problems") or ())
+    problems = tuple(problem for problem in files if _LEFT_OUT not in problem)
     causes = {finding.get("id"): str(finding.get("cause") or "") for finding in body.get("findings") or ()}
     told = problems or ((causes[NOT_UNDERSTOOD],) if NOT_UNDERSTOOD in causes else ())
-    return (*told, f"/proc/meminfo: {causes[CONTRADICTION]}") if CONTRADICTION in causes else told
+    return (*told, *(f"/proc/meminfo: {causes[name]}" for name in CONTRADICTIONS if name in causes))
 
 
 def list_doubts(bodies: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:

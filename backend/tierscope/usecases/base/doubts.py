@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tierscope.core.cache import StoredCache
 from tierscope.core.database import ReadSession
 from tierscope.domain.base.doubts import Doubts, HostDoubt, hosts_among
-from tierscope.domain.ledger.doubt import CONTRADICTION, NOT_UNDERSTOOD
+from tierscope.domain.ledger.doubt import CONTRADICTIONS, NOT_UNDERSTOOD
 from tierscope.storage.base.subjects import find_host
 from tierscope.storage.fleet.doubts import read_doubts, read_doubts_of
 from tierscope.usecases.base.context import ContextUseCase, ReadContext
@@ -14,7 +14,7 @@ LOOKED_UP_SECONDS = 10.0
 _MOST_KEPT = 256
 _FEW = 8
 """Hosts that are looked up one by one, each on its own server."""
-_FINDINGS = (NOT_UNDERSTOOD, CONTRADICTION)
+_FINDINGS = (NOT_UNDERSTOOD, *CONTRADICTIONS)
 
 
 class HostDoubts(ContextUseCase):

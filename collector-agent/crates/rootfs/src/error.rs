@@ -51,6 +51,9 @@ impl fmt::Display for Missing {
     }
 }
 
+/// Why a count is no number of 63 bits: it fell below zero, and the kernel, which counts without a sign, prints 2^64 less what
+/// is missing.
+pub const BELOW_ZERO: &str = "counts below zero: more was taken away than added, by a fault of the kernel";
 const CUT: &str = "ends within a line: it may be cut off, so its value may be another one";
 const LAST_LINE_CUT: &str = "ends within a line: it may be cut off, so that line was left out";
 
@@ -88,7 +91,12 @@ impl ParseError {
 
     /// Whether the file gave something all the same, which may not be all of it.
     pub fn is_doubt(&self) -> bool {
-        self.line == 0 && [CUT, LAST_LINE_CUT].contains(&self.reason)
+        self.is_below_zero() || (self.line == 0 && [CUT, LAST_LINE_CUT].contains(&self.reason))
+    }
+
+    /// Whether the file is as the kernel printed it, with a count below zero, which was left out.
+    pub fn is_below_zero(&self) -> bool {
+        self.reason == BELOW_ZERO
     }
 
     /// Adds the file.
@@ -122,6 +130,7 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rest = match self.cause.line {
             0 => "",
+            _ if self.cause.is_below_zero() => "; it was left out",
             _ => "; the line was skipped, all others were read",
         };
         write!(f, "{}: {}{rest}", self.path.display(), self.cause)

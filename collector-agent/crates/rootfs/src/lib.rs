@@ -13,7 +13,7 @@ pub mod text;
 /// What reading a file gives: nothing and why, text that could not be understood, or a value.
 pub type Outcome<T> = Result<Result<T, ReadError>, Missing>;
 
-pub use error::{DENIED, Missing, ParseError, ReadError};
+pub use error::{BELOW_ZERO, DENIED, Missing, ParseError, ReadError};
 pub use plain::open_plain;
 pub use reader::{Counted, Reader};
 pub use root::Root;

@@ -364,9 +364,11 @@ fn fill_opened(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
     }
 }
 
-/// Keeps the first problem of a file.
+/// Keeps the first problem of a file, and one with its text before a count of its kernel that is below zero.
 fn note(problems: &mut BTreeMap<PathBuf, ParseError>, path: &Path, problem: ParseError) {
-    if problems.len() < MAX_PROBLEMS && !problems.contains_key(path) {
+    let told = problems.get(path);
+    let is_new = told.is_none_or(|told| told.is_below_zero() && !problem.is_below_zero());
+    if is_new && (problems.len() < MAX_PROBLEMS || told.is_some()) {
         problems.insert(path.to_owned(), problem);
     }
 }

@@ -2,11 +2,24 @@
 //!
 //! Parsers deliver every line that they understand, in order, and return the first that they do not.
 
-use crate::ParseError;
+use crate::error::{BELOW_ZERO, ParseError};
 
 /// A whole number as the kernel prints it. `None` for text and for what does not fit in 63 bits.
 pub fn number(text: &str) -> Option<i64> {
     text.parse().ok()
+}
+
+const NO_NUMBER: &str = "not a whole number of 63 bits";
+const NO_SIZE: &str = "not a whole number of 63 bits, alone or in kB";
+
+/// Why a text is no [`number`] of this many bytes each; `otherwise` where it is no count below zero. Kernels print sizes below
+/// zero as kB of 64 bits, or divide bytes of 64 bits by 1024.
+fn refusal(text: &str, unit_bytes: u64, otherwise: &'static str) -> &'static str {
+    let is_below = |count: u64| i64::try_from(count).is_err();
+    match text.parse::<u64>() {
+        Ok(count) if is_below(count) || count.checked_mul(unit_bytes).is_some_and(is_below) => BELOW_ZERO,
+        _ => otherwise,
+    }
 }
 
 /// A limit: `max` is `Ok(None)`.
@@ -26,7 +39,9 @@ pub struct FirstProblem(Option<ParseError>);
 impl FirstProblem {
     /// Notes a line (counted from 0) that could not be used.
     pub fn note(&mut self, line_index: usize, item: &str, reason: &'static str) {
-        if self.0.is_none() {
+        // A count below zero hides no line that cannot be understood.
+        let hides_none = |told: &ParseError| told.is_below_zero() && reason != BELOW_ZERO;
+        if self.0.as_ref().is_none_or(hides_none) {
             self.0 = Some(ParseError::new(line_index + 1, item, reason));
         }
     }
@@ -49,7 +64,7 @@ pub fn name_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), Pa
         };
         match number(value.trim()) {
             Some(value) => emit(name, value),
-            None => problem.note(index, name, "not a whole number of 63 bits"),
+            None => problem.note(index, name, refusal(value.trim(), 1, NO_NUMBER)),
         }
     }
     problem.finish()
@@ -68,16 +83,18 @@ pub fn colon_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), P
         };
         let name = without_node(name.trim());
         let mut words = rest.split_ascii_whitespace();
-        let value = words.next().and_then(number);
+        let word = words.next().unwrap_or_default();
+        let value = number(word);
         let factor = match words.next() {
             Some("kB") => Some(1024),
             Some(_) => None,
             None => Some(1),
         };
         let bytes = value.zip(factor);
+        let unit_bytes = factor.map_or(1, i64::unsigned_abs);
         match bytes.and_then(|(value, factor)| value.checked_mul(factor)) {
             Some(value) => emit(name, value),
-            None => problem.note(index, name, "not a whole number of 63 bits, alone or in kB"),
+            None => problem.note(index, name, refusal(word, unit_bytes, NO_SIZE)),
         }
     }
     problem.finish()
@@ -96,13 +113,13 @@ pub fn node_values(text: &str, mut emit: impl FnMut(&str, i64)) -> Result<(), Pa
             .map_or((first, None), |(name, total)| (name, Some(total)));
         match total.map(number) {
             Some(Some(value)) => emit(name, value),
-            Some(None) => problem.note(index, name, "not a whole number of 63 bits"),
+            Some(None) => problem.note(index, name, refusal(total.unwrap_or_default(), 1, NO_NUMBER)),
             None => {}
         }
         for word in words {
-            let Some((node, Some(value))) = word.split_once('=').map(|(node, value)| (node, number(value)))
-            else {
-                problem.note(index, word, "not `N<node>=<number>`");
+            let (node, text) = word.split_once('=').unwrap_or((word, ""));
+            let Some(value) = number(text) else {
+                problem.note(index, word, refusal(text, 1, "not `N<node>=<number>`"));
                 continue;
             };
             full_name.clear();
@@ -204,7 +221,24 @@ mod tests {
     fn a_value_of_64_bits_is_refused_rather_than_wrapped() {
         let (values, result) = collect(|emit| name_values("huge 18446744073709551615\n", emit));
         assert!(values.is_empty());
-        assert!(result.is_err());
+        assert!(result.unwrap_err().is_below_zero());
+    }
+
+    #[test]
+    fn a_count_below_zero_is_told_as_one_and_hides_no_line_that_is_broken() {
+        let reason = |text: &str| colon_values(text, |_, _| {}).unwrap_err().reason;
+        assert_eq!(reason("HugePages_Rsvd: 18446744073709551615\n"), BELOW_ZERO);
+        assert_eq!(reason("MemUsed: 18446744073709551104 kB\n"), BELOW_ZERO);
+        assert_eq!(
+            reason("SwapFree:18014396678257232 kB\n"),
+            BELOW_ZERO,
+            "bytes by 1024"
+        );
+        assert_eq!(reason("SwapFree: 118014396678257232 kB\n"), NO_SIZE);
+        assert_eq!(reason("SwapFree: 184467440737095516150 kB\n"), NO_SIZE);
+        let (values, result) = collect(|emit| node_values("a N0=18446744073709551615 N1=2\nb N0=x\n", emit));
+        assert_eq!(values, pairs(&[("a[N1]", 2)]));
+        assert_eq!(result.unwrap_err().line, 2);
     }
 
     #[test]

@@ -4,6 +4,10 @@ use tierscope_rootfs::Reader;
 
 /// Said of a container of `OpenVZ`, whose kernel shows it its share of the host.
 pub const OPENVZ: &str = "openvz-container";
+/// Said of a container over some of whose files lxcfs has mounted its own.
+pub const LXCFS: &str = "lxcfs-container";
+/// Said of a partition of POWER.
+pub const POWERVM: &str = "powervm-guest";
 const NONE: &str = "none";
 /// Who made the machine, as firmware says, and what that means.
 const MAKERS: [(&str, &str); 8] = [
@@ -27,12 +31,15 @@ const SMBIOS_BIOS: &str = "/sys/firmware/dmi/entries/0-0/raw";
 const SMBIOS_EXTENSION: usize = 0x13;
 const SMBIOS_VIRTUAL: u8 = 1 << 4;
 
-/// The kind of guest, such as `kvm-guest` or [`OPENVZ`]; `none` for a physical machine; `None` where nothing tells.
+/// The kind of guest, such as `kvm-guest`, [`OPENVZ`] or [`LXCFS`]; `none` for a physical machine; `None` where nothing tells.
 pub fn kind(reader: &mut Reader) -> Option<&'static str> {
     let has = |path: &str| reader.root().join(path).exists();
     // OpenVZ shows its containers the former, and its host both.
     if has("/proc/vz") && !has("/proc/bc") {
         return Some(OPENVZ);
+    }
+    if has_lxcfs_over_proc(reader) {
+        return Some(LXCFS);
     }
     if let Some(kind) = of_power(reader).or_else(|| of_z(reader)) {
         return Some(kind);
@@ -61,6 +68,28 @@ pub fn kind(reader: &mut Reader) -> Option<&'static str> {
     }
 }
 
+/// Whether lxcfs has mounted its own over `/proc/meminfo`. What the first process sees mounted is what the root is of; others
+/// may have an own `/proc` beside it.
+fn has_lxcfs_over_proc(reader: &mut Reader) -> bool {
+    const FIRST: &str = "/proc/1";
+    const MOUNTS_BYTES: u64 = 4 << 20;
+    let mut is_there = false;
+    let mut look = |reader: &mut Reader, path: &str| {
+        let path = reader.root().join(path);
+        reader.each_line(&path, MOUNTS_BYTES, |line| {
+            let mut words = line.split(' ').skip(1);
+            is_there |= words.next() == Some("/proc/meminfo") && words.next() == Some("fuse.lxcfs");
+        })
+    };
+    let of_first = look(reader, "/proc/1/mounts").is_ok();
+    let is_own = reader.root().is_live() || !reader.root().join(FIRST).exists();
+    if !of_first && is_own {
+        // Without this file nothing is mounted, as far as this shows.
+        let _absent = look(reader, "/proc/mounts");
+    }
+    is_there
+}
+
 /// Of POWER, by what firmware puts into the device tree. Xen puts a hypervisor there as well, on arm64.
 fn of_power(reader: &mut Reader) -> Option<&'static str> {
     const TREE: &str = "/proc/device-tree";
@@ -71,7 +100,7 @@ fn of_power(reader: &mut Reader) -> Option<&'static str> {
     let has = |name: &str| reader.root().join(&format!("{TREE}/{name}")).exists();
     match (has("ibm,opal"), has("ibm,partition-name")) {
         (true, _) => Some(NONE),
-        (false, true) => Some("powervm-guest"),
+        (false, true) => Some(POWERVM),
         (false, false) => None,
     }
 }
@@ -146,6 +175,25 @@ mod tests {
         assert_eq!(
             of(&[ARM, ("sys/firmware/dmi/entries/0-0/raw", &bios)]),
             Some("guest")
+        );
+    }
+
+    #[test]
+    fn files_of_lxcfs_over_those_of_the_kernel_tell_a_container() {
+        const OVER: &str = "lxcfs /proc/meminfo fuse.lxcfs rw,nosuid,nodev,relatime 0 0\n";
+        const HOST: &str = "lxcfs /var/lib/lxcfs fuse.lxcfs rw,nosuid,nodev,relatime 0 0\n";
+        assert_eq!(of(&[("proc/mounts", OVER)]), Some(LXCFS));
+        assert_eq!(of(&[("proc/1/mounts", OVER)]), Some(LXCFS));
+        assert_eq!(of(&[("proc/mounts", HOST)]), None);
+        assert_eq!(
+            of(&[("proc/mounts", OVER), ("proc/1/mounts", HOST)]),
+            None,
+            "a container with the files of its host"
+        );
+        assert_eq!(
+            of(&[("proc/mounts", OVER), ("proc/1/stat", "1 (init) S")]),
+            None,
+            "whose mounts these are is not known"
         );
     }
 

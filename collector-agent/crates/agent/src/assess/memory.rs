@@ -234,6 +234,9 @@ fn pace(host: &Host, movable_bytes: i64) -> Pace {
     if found("accessed-bits-cleared") {
         return Pace::Unknown("a program that clears accessed bits runs here");
     }
+    if found("count-above-memory") {
+        return Pace::Unknown("the kernel's count of pages that it looks at is wrong");
+    }
     let Some(looks) = host.growth("vmstat", &LOOKS) else {
         return Pace::Unknown(if host.last().has_uptime() {
             "the kernel does not say how often reclaim looks at pages"

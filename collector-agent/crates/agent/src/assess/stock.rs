@@ -38,7 +38,7 @@ impl Stock {
         const NO_SIZES: &str = "the reading lacks sizes of memory";
         let inventory = &at.inventory;
         let view = container_view::not_of_a_host(inventory);
-        if let Some(why) = view.or_else(|| container_view::contradiction(at.sizes())) {
+        if let Some(why) = view.or_else(|| container_view::contradiction(at.sizes())?.view()) {
             return Err(why);
         }
         let order = MemoryOrder::of(inventory);
@@ -46,9 +46,10 @@ impl Stock {
         let size_bytes = |name: &str| at.memory_bytes(base.as_deref(), name);
         let sizes: Option<Vec<i64>> = MOVABLE.iter().map(|name| size_bytes(name)).collect();
         let sizes = sizes.ok_or(NO_SIZES)?;
-        let movable_bytes: i64 = sizes.iter().sum();
         let whole_bytes = size_bytes("MemTotal").ok_or(NO_SIZES)?;
-        let used_bytes = (whole_bytes - size_bytes("MemFree").ok_or(NO_SIZES)?).max(movable_bytes);
+        let used_bytes = used_bytes(whole_bytes, size_bytes("MemFree").ok_or(NO_SIZES)?)?;
+        // A kernel may count more on its lists than is in use.
+        let movable_bytes = sizes.iter().sum::<i64>().min(used_bytes);
         let parts_bytes = |nodes: &[u32], classes: &[&str]| parts_bytes(inventory, nodes, classes);
         let base_ids: Vec<u32> = base.clone().unwrap_or_else(|| ids(inventory));
         let dram_bytes = whole_bytes - parts_bytes(&base_ids, &["cxl", "pmem", "unknown", "gpu"]);
@@ -83,9 +84,17 @@ impl Stock {
             used_bytes,
             movable_bytes,
             shrinkable_bytes,
-            inactive_bytes: sizes[1] + sizes[3],
+            inactive_bytes: (sizes[1] + sizes[3]).min(movable_bytes),
         })
     }
+}
+
+/// What is in use; else why that is not known.
+fn used_bytes(whole_bytes: i64, free_bytes: i64) -> Result<i64, String> {
+    if free_bytes > container_view::most_of(whole_bytes) {
+        return Err("the kernel counts more free memory than there is".to_owned());
+    }
+    Ok((whole_bytes - free_bytes).max(0))
 }
 
 /// Nodes of the memory that is judged: DRAM, or HBM where the processors have nothing else. `None` where that is all
@@ -139,7 +148,7 @@ fn shrinkable_bytes(at: &Reading, is_all: bool, told_bytes: i64, most: i64) -> i
     let arc_bytes = arc("size")
         .zip(arc("c_min"))
         .map_or(0, |(size, least)| (size - least).max(0));
-    let pages = balloon_pages(|name| at.value("vmstat", name)).unwrap_or(0);
+    let pages = balloon_pages(|name| at.value("vmstat", name), &at.inventory.knobs).unwrap_or(0);
     let balloon_bytes = pages.saturating_mul(i64::from(at.inventory.page_size_bytes));
     told_bytes
         .saturating_add(arc_bytes)

@@ -15,7 +15,7 @@ use super::file_problems::file_problems;
 use super::hazards::{self, DamonMoves, SWAP};
 use super::tiering::Moves;
 use crate::inventory::Tree;
-use crate::inventory::container_view::{self, Sizes};
+use crate::inventory::container_view::{self, Contradiction, Sizes};
 use crate::inventory::memory_order::{Lower, MemoryOrder, TierOrder};
 
 /// What files of a host may lack, in words.
@@ -49,6 +49,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) order: MemoryOrder,
     /// Why the sizes of memory cannot be those of one kernel.
     pub(crate) contradiction: Option<String>,
+    /// A part of memory that the kernel counts above the whole.
+    pub(crate) wrong_count: Option<String>,
     /// What keeps the kernel from running all processors.
     pub(crate) cpu_limit: Option<String>,
     /// What the files of a host do not hold; empty on the running host.
@@ -143,6 +145,11 @@ impl<'a> Facts<'a> {
         let kdamonds = damon_admin::running(reader);
         let (given_up_nodes, free_pages) = zones(reader);
         let policies = by_service(discovered, |pid| numa_maps::task_policy(reader, pid));
+        let (view, wrong_count) = match container_view::contradiction(sizes(reader, inventory)) {
+            Some(Contradiction::View(why)) => (Some(why), None),
+            Some(Contradiction::Count(why)) => (None, Some(why)),
+            None => (None, None),
+        };
         let mut facts = Self {
             live: reader.root().is_live(),
             capabilities: host::effective_capabilities(reader, "self"),
@@ -169,8 +176,8 @@ impl<'a> Facts<'a> {
                 .filter(|(_, policy)| numa_maps::is_passed_over(policy))
                 .collect(),
             memory_side_caches: memory_side_caches(reader, inventory),
-            contradiction: container_view::not_of_a_host(inventory)
-                .or_else(|| container_view::contradiction(sizes(reader, inventory))),
+            contradiction: container_view::not_of_a_host(inventory).or(view),
+            wrong_count,
             cpu_limit: node_classes::cpu_limit(reader),
             lacks: lacks(reader, &tree, order.tiers),
             order,

@@ -12,6 +12,7 @@ use tierscope_sample::inventory::{Finding, SwapDevice};
 use super::Facts;
 use super::facts::{CONTROL_GROUPS, PRESSURE, Pressure};
 use super::hazards::{LRU_GEN, is_zram, multi_generational};
+use crate::inventory::container_view;
 use finding::{
     BALANCING, CERTAIN, DEMOTION, LIKELY, RATE_LIMIT, RATE_LIMIT_OFF, SCAN_PERIOD, SYS_PTRACE, TIERING_BIT,
     finding,
@@ -23,6 +24,8 @@ const RULES: &[Rule] = &[
     tiering::given_up,
     memory::container_view,
     files::not_understood,
+    files::above_memory,
+    files::below_zero,
     hardware::degraded_link,
     hardware::link_errors,
     hardware::offline_memory,
@@ -164,7 +167,8 @@ fn no_swap(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn no_pressure(facts: &Facts<'_>) -> Option<Finding> {
-    if facts.lacks.contains(&PRESSURE) {
+    // A program that makes a kernel's files up stalls nowhere.
+    if facts.lacks.contains(&PRESSURE) || container_view::sandbox(&facts.inventory.kernel_version).is_some() {
         return None;
     }
     let (confidence, cause) = match facts.pressure {

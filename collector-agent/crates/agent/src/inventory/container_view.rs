@@ -1,16 +1,18 @@
 //! What tells that files are not those of a host's own kernel: sizes that one kernel cannot print together (a container's
-//! own `meminfo` of lxcfs over counters of its host), kernels that are programs (gVisor, WSL 1), and containers whose kernel
-//! shows them their share as a whole (`OpenVZ`).
+//! own `meminfo` of lxcfs over counters of its host), kernels that are programs (gVisor, WSL 1), containers whose kernel
+//! shows them their share as a whole (`OpenVZ`), and files of lxcfs over those of the kernel.
 
 use tierscope_sample::inventory::Inventory;
-use tierscope_sysfs::guest::OPENVZ;
+use tierscope_sysfs::guest::{LXCFS, OPENVZ};
 
 /// What versions of kernels that are programs say, and what these are. Every kernel of gVisor says that it was built then,
-/// five minutes after Linux 4.4. WSL 2 is a kernel, and writes its maker in small letters.
-const PROGRAMS: [(&str, &str); 3] = [
+/// five minutes after Linux 4.4. WSL 2 is a kernel, and writes its maker in small letters. FreeBSD says the same of all its
+/// releases (`linprocfs`).
+const PROGRAMS: [(&str, &str); 4] = [
     ("Sun Jan 10 15:06:54 PST 2016", "a sandbox of gVisor"),
     ("-Microsoft (", "Windows Subsystem for Linux 1"),
     ("BrandZ virtual linux", "a zone of illumos"),
+    ("des@freebsd.org", "FreeBSD, which runs programs of Linux"),
 ];
 
 /// Why files of a kernel with this version say nothing of a host; `None` where they may.
@@ -23,9 +25,22 @@ pub(crate) fn sandbox(kernel_version: &str) -> Option<String> {
 
 /// Why files that fit together are still not those of a host; `None` where they may be.
 pub(crate) fn not_of_a_host(inventory: &Inventory) -> Option<String> {
-    let is_share = inventory.hypervisor.contains(OPENVZ);
+    let shares = [
+        (
+            OPENVZ,
+            "this is a container of OpenVZ: its sizes are its share of its host",
+        ),
+        (
+            LXCFS,
+            "this is a container with files of lxcfs over those of its kernel: its sizes and its uptime are its own, its counters \
+             are its host's",
+        ),
+    ];
     sandbox(&inventory.kernel_version).or_else(|| {
-        is_share.then(|| "this is a container of OpenVZ: its sizes are its share of its host".to_owned())
+        let mut of_kind = shares
+            .iter()
+            .filter(|(kind, _)| inventory.hypervisor.contains(kind));
+        of_kind.next().map(|(_, why)| (*why).to_owned())
     })
 }
 
@@ -80,18 +95,52 @@ const GIB: f64 = (1_u64 << 30) as f64;
 /// Sizes are read one after the other, and per-CPU counts lag: more than this over the whole is no rounding.
 const EXCESS_PERCENT: i64 = 3;
 
-/// Why the sizes cannot be those of one kernel; `None` where they can.
-pub(crate) fn contradiction(sizes: Sizes) -> Option<String> {
-    let total_bytes = sizes.total_bytes.filter(|bytes| *bytes > 0)?;
-    let most = total_bytes.saturating_add(total_bytes / 100 * EXCESS_PERCENT);
+/// The most that a part of so much memory can read.
+pub(crate) const fn most_of(total_bytes: i64) -> i64 {
+    total_bytes.saturating_add(total_bytes / 100 * EXCESS_PERCENT)
+}
+
+/// Why sizes contradict each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Contradiction {
+    /// They are not those of one kernel.
+    View(String),
+    /// They are, by those of its nodes, and it counts a part above the whole.
+    Count(String),
+}
+
+impl Contradiction {
+    /// Why files are not those of a host; `None` where its kernel has a count wrong.
+    pub(crate) fn view(self) -> Option<String> {
+        match self {
+            Self::View(why) => Some(why),
+            Self::Count(_) => None,
+        }
+    }
+}
+
+/// Why the sizes cannot be right together; `None` where they can.
+pub(crate) fn contradiction(sizes: Sizes) -> Option<Contradiction> {
+    let total_bytes = sizes.total_bytes?;
+    let most = most_of(total_bytes);
     let parts = PARTS.iter().map(|(what, _)| *what).zip(sizes.parts_bytes);
     let nodes = sizes.nodes_bytes.map(|bytes| ("its nodes have", bytes));
     let (what, bytes) = parts.chain(nodes).find(|(_, bytes)| *bytes > most)?;
-    Some(format!(
-        "this is a container's view of its host: {what} {:.1} GiB, and MemTotal is {:.1} GiB",
+    let told = format!(
+        "{what} {:.1} GiB, and MemTotal is {:.1} GiB",
         bytes as f64 / GIB,
         total_bytes as f64 / GIB
-    ))
+    );
+    // A container's own size is not that of its host's nodes.
+    let is_of_all_nodes = total_bytes > 0
+        && sizes
+            .nodes_bytes
+            .is_some_and(|bytes| bytes <= most && total_bytes <= most_of(bytes));
+    Some(if is_of_all_nodes {
+        Contradiction::Count(format!("the kernel of this host counts wrongly: {told}"))
+    } else {
+        Contradiction::View(format!("this is a container's view of its host: {told}"))
+    })
 }
 
 #[cfg(test)]
@@ -120,7 +169,11 @@ mod tests {
             for (name, gib) in lines {
                 sizes.add(name, gib << 30);
             }
-            contradiction(sizes).unwrap_or_default()
+            match contradiction(sizes) {
+                Some(Contradiction::View(why)) => why,
+                Some(Contradiction::Count(why)) => panic!("{why}"),
+                None => String::new(),
+            }
         };
         let whole = ("MemTotal", 100);
         assert_eq!(of(&[whole, ("MemFree", 100), ("Active(anon)", 101)], 103), "");
@@ -136,5 +189,32 @@ mod tests {
             assert!(of(&[whole, (line, 104)], 1).contains(said), "{line}");
         }
         assert_eq!(of(&[("MemFree", 104)], 512), "");
+        assert!(of(&[("MemTotal", 0)], 16).contains("MemTotal is 0.0 GiB"));
+    }
+
+    #[test]
+    fn a_part_above_the_whole_of_all_nodes_is_a_count_of_the_kernel() {
+        let of = |nodes_gib: Option<i64>| {
+            let mut sizes = Sizes {
+                nodes_bytes: nodes_gib.map(|gib| gib << 30),
+                ..Sizes::default()
+            };
+            sizes.add("MemTotal", 100 << 30);
+            sizes.add("Inactive(file)", 187 << 30);
+            contradiction(sizes)
+        };
+        for (nodes_gib, is_count) in [
+            (Some(100), true),
+            (Some(102), true),
+            (Some(512), false),
+            (None, false),
+        ] {
+            let told = of(nodes_gib);
+            assert_eq!(
+                matches!(told, Some(Contradiction::Count(_))),
+                is_count,
+                "{told:?}"
+            );
+        }
     }
 }

@@ -159,7 +159,7 @@ const BALLOON_PERCENT: i64 = 5;
 
 /// Memory that the hypervisor took back by a balloon.
 pub(super) fn ballooned(facts: &Facts<'_>) -> Option<Finding> {
-    let pages = balloon_pages(|name| facts.counter(name))?;
+    let pages = balloon_pages(|name| facts.counter(name), &facts.inventory.knobs)?;
     let page_bytes = Some(i64::from(facts.inventory.page_size_bytes)).filter(|bytes| *bytes > 0)?;
     let bytes = pages.saturating_mul(page_bytes);
     let nodes = facts.inventory.nodes.iter().filter_map(|node| node.memory_bytes);

@@ -1,5 +1,7 @@
-//! Files that could not be understood: told by themselves, and no finding that stands on one of them is certain.
+//! Files that could not be understood: told by themselves, and no finding that stands on one of them is certain. Counts that
+//! the kernel itself has wrong are told as what they are, and take certainty from nothing: they are left out.
 
+use tierscope_rootfs::BELOW_ZERO;
 use tierscope_sample::inventory::{FileProblem, Finding};
 
 use super::finding::{CERTAIN, LIKELY, finding};
@@ -36,8 +38,9 @@ const STANDS_ON: [(&[&str], &[&str]); 9] = [
 
 /// Files that gave no value, or one that may be cut off.
 pub(super) fn not_understood(facts: &Facts<'_>) -> Option<Finding> {
+    let files = facts.problems.iter().filter(|problem| !is_below_zero(problem));
     let (doubtful, unreadable): (Vec<&FileProblem>, Vec<&FileProblem>) =
-        facts.problems.iter().partition(|problem| problem.has_value);
+        files.partition(|problem| problem.has_value);
     let mut causes = Vec::new();
     if !unreadable.is_empty() {
         causes.push(format!(
@@ -64,6 +67,35 @@ pub(super) fn not_understood(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+fn is_below_zero(problem: &FileProblem) -> bool {
+    problem.reason.ends_with(BELOW_ZERO)
+}
+
+/// Counts below zero of the kernel. What a program makes up instead of a kernel is told as that.
+pub(super) fn below_zero(facts: &Facts<'_>) -> Option<Finding> {
+    let wrong: Vec<&FileProblem> = facts
+        .problems
+        .iter()
+        .filter(|problem| is_below_zero(problem))
+        .collect();
+    (!wrong.is_empty() && facts.contradiction.is_none()).then(|| {
+        let cause = format!(
+            "a count of the kernel is below zero: {}. It is left out, as if the kernel had none",
+            listed(&wrong, |problem| format!("{} ({})", problem.path, problem.reason))
+        );
+        let fix = "Update the kernel; a reboot counts anew. All other lines of these files stand.";
+        finding("count-below-zero", "info", CERTAIN, cause, fix)
+    })
+}
+
+/// A part of memory that the kernel counts above the whole.
+pub(super) fn above_memory(facts: &Facts<'_>) -> Option<Finding> {
+    let cause = facts.wrong_count.as_ref()?;
+    let fix = "Update the kernel; a reboot counts anew. Until then programs that add such counts up see more memory than there is \
+               (MemAvailable), and `assess` takes no more as movable than is in use.";
+    Some(finding("count-above-memory", "warning", CERTAIN, cause, fix))
+}
+
 fn counted(files: usize) -> String {
     match files {
         1 => "1 file".to_owned(),
@@ -72,17 +104,17 @@ fn counted(files: usize) -> String {
 }
 
 fn named(problems: &[&FileProblem]) -> String {
-    let mut words: Vec<String> = problems
-        .iter()
-        .take(NAMED)
-        .map(|problem| {
-            if problem.has_value {
-                problem.path.clone()
-            } else {
-                format!("{} ({})", problem.path, problem.reason)
-            }
-        })
-        .collect();
+    listed(problems, |problem| {
+        if problem.has_value {
+            problem.path.clone()
+        } else {
+            format!("{} ({})", problem.path, problem.reason)
+        }
+    })
+}
+
+fn listed(problems: &[&FileProblem], word: impl Fn(&FileProblem) -> String) -> String {
+    let mut words: Vec<String> = problems.iter().take(NAMED).map(|problem| word(problem)).collect();
     if problems.len() > NAMED {
         words.push(format!("{} more", problems.len() - NAMED));
     }
@@ -92,7 +124,7 @@ fn named(problems: &[&FileProblem]) -> String {
 /// Takes certainty from findings that stand on a file with a problem.
 pub(super) fn lower_certainty(facts: &Facts<'_>, findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(|finding| finding.id != ID) {
-        let mut problems = facts.problems.iter();
+        let mut problems = facts.problems.iter().filter(|problem| !is_below_zero(problem));
         if finding.confidence == CERTAIN && problems.any(|problem| stands_on(&finding.id, &problem.path)) {
             LIKELY.clone_into(&mut finding.confidence);
         }

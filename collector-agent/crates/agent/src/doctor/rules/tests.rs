@@ -77,6 +77,7 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         kdamonds: Vec::new(),
         order: MemoryOrder::of(inventory),
         contradiction: None,
+        wrong_count: None,
         cpu_limit: None,
         lacks: Vec::new(),
         clearers: Vec::new(),
