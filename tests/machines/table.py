@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from machines import counts, guests, plain, reported, special, tiered, views
+from machines import counts, firmware, guests, plain, reported, special, tiered, views
 from machines.right import Kind
 
 SECTIONS: Mapping[str, Sequence[Kind]] = {
@@ -12,4 +12,5 @@ SECTIONS: Mapping[str, Sequence[Kind]] = {
     "Reported by people who run them": (*reported.KINDS, *views.KINDS),
     "Guests, partitions, and kernels without a part": guests.KINDS,
     "Counts that are wrong, and files that are not a host's": counts.KINDS,
+    "Memory that firmware, a hypervisor or a fabric gives": firmware.KINDS,
 }

@@ -53,9 +53,11 @@ fn of_files(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> Memory {
     let (class, certainty, evidence) = evidence::of_devices(facts, node, ranges)
         .or_else(unknown_cpus)
         .or_else(|| evidence::of_processors(facts, node))
+        .or_else(|| evidence::of_partition(facts, node))
         .or_else(|| evidence::of_gpus(facts, node))
         .or_else(|| evidence::of_ratings(facts, node))
         .or_else(|| evidence::of_packages(facts, node))
+        .or_else(|| evidence::of_slots(facts, node))
         .unwrap_or_else(|| {
             (
                 Class::Unknown,
@@ -130,6 +132,14 @@ pub fn serves(region: &Region, dax: &Dax) -> bool {
         || own
             .zip(extent(region))
             .is_some_and(|(own, outer)| overlap(own, outer) > 0)
+}
+
+/// Whether two dax devices are, in part at least, the same memory; not where one does not say where it lies, which only root
+/// may read.
+pub fn overlaps(own: &Dax, other: &Dax) -> bool {
+    let place = |dax: &Dax| dax.resource.zip(dax.size_bytes);
+    let both = place(own).zip(place(other));
+    both.is_some_and(|(own, other)| overlap(own, other) > 0)
 }
 
 #[cfg(test)]

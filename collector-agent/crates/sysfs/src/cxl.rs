@@ -74,7 +74,8 @@ pub struct Region {
     pub resource: Option<u64>,
     /// Length in bytes.
     pub size_bytes: Option<u64>,
-    /// `ram` or `pmem`.
+    /// `ram`, `pmem`, or that of dynamic capacity (`dc`, `dynamic_ram_a`), which the fabric gives and takes; "" where the kernel
+    /// prints none.
     pub mode: String,
     /// Whether its decoders are programmed.
     pub committed: Option<bool>,
@@ -86,6 +87,13 @@ pub struct Region {
     pub targets: Vec<String>,
     /// What the devices on the way say of it (CDAT), as HMAT does of nodes.
     pub ratings: Ratings,
+}
+
+impl Region {
+    /// Whether all of it is memory that is there: not persistent, and not given by the fabric piece by piece.
+    pub fn is_whole_memory(&self) -> bool {
+        matches!(self.mode.as_str(), "" | "ram")
+    }
 }
 
 /// PCI functions that are CXL memory by their class (0502) and that no driver has taken; empty where no function of a tree
@@ -102,6 +110,12 @@ pub fn undriven(reader: &mut Reader) -> Vec<String> {
         class.is_ok_and(|class| class.starts_with("0x0502"))
     });
     functions
+}
+
+/// Whether a CXL memory device is there, with a driver or without.
+pub fn has_memory(reader: &mut Reader) -> bool {
+    let names = reader.list(BUS).unwrap_or_default();
+    names.iter().any(|name| numbered(name, "mem")) || !undriven(reader).is_empty()
 }
 
 /// CXL memory devices by name.

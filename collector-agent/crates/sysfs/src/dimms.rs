@@ -36,6 +36,12 @@ impl Dimms {
         self.populated > 0 && self.hbm == self.populated
     }
 
+    /// The bytes of all modules, where all of them are DRAM and say how large they are.
+    pub fn all_dram(self) -> Option<u64> {
+        let is_dram = self.populated > 0 && self.hbm == 0 && self.non_volatile == 0;
+        self.volatile_bytes.filter(|_| is_dram)
+    }
+
     /// The bytes of DRAM, where something beside it must hold some of so much memory: persistent memory (Optane in Memory
     /// Mode: DRAM is its cache, and nobody sees it), or CXL in one pool with it (Flat Memory Mode); `None` where DRAM can
     /// hold all.
@@ -118,5 +124,12 @@ mod tests {
         assert_eq!(count(), expected);
         assert_eq!(expected.dram_below(3 << 20), Some(2 << 20));
         assert_eq!(expected.dram_below(2 << 20), None, "DRAM holds all of it");
+        assert_eq!(expected.all_dram(), None);
+        let plain = Dimms {
+            hbm: 0,
+            non_volatile: 0,
+            ..expected
+        };
+        assert_eq!(plain.all_dram(), Some(2 << 20));
     }
 }

@@ -108,6 +108,8 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ),
     // Whether the struct pages of a device's memory lie on it, once it is the kernel's (6.8).
     ("/sys/bus/dax/devices", "dax", "/memmap_on_memory"),
+    // What cooperative memory management on z/VM holds, and how fast it gives it back.
+    ("/proc/sys/vm", "cmm_", ""),
     ("/sys/block", "zram", "/comp_algorithm"),
     ("/sys/block", "zram", "/disksize"),
 ];

@@ -26,6 +26,8 @@ pub fn read_facts(reader: &mut Reader) -> classify::Facts {
         cpu_limit: cpu_limit(reader),
         guest: package.guest,
         nvdimms_are_dram: devices::nvdimms_are_dram(reader),
+        special_by_command: special_by_command(reader),
+        has_cxl: package.has_cxl,
     }
 }
 
@@ -35,6 +37,7 @@ struct Package {
     cpu_model: String,
     dimms: dimms::Dimms,
     guest: Option<&'static str>,
+    has_cxl: bool,
 }
 
 /// Read once of the running host: some kernels take milliseconds to print the first line of `/proc/cpuinfo`.
@@ -45,6 +48,7 @@ fn package(reader: &mut Reader) -> Package {
         cpu_model: cpu_model(reader),
         dimms: dimms::read(reader),
         guest: guest::kind(reader).filter(|kind| kind.ends_with("guest")),
+        has_cxl: cxl::has_memory(reader),
     };
     if is_live {
         RUNNING.get_or_init(read).clone()
@@ -95,6 +99,37 @@ fn cpu_model(reader: &mut Reader) -> String {
     model
 }
 
+/// Memory that `efi_fake_mem=nn@ss:aa,...` of the command line calls special purpose (`EFI_MEMORY_SP`), as (start, length):
+/// until Linux 6.10, to try out drivers on DRAM.
+fn special_by_command(reader: &mut Reader) -> Vec<(u64, u64)> {
+    const SPECIAL_PURPOSE: u64 = 0x40000;
+    let line = reader.value("/proc/cmdline").unwrap_or_default();
+    let lists = line
+        .split_ascii_whitespace()
+        .filter_map(|word| word.strip_prefix("efi_fake_mem="));
+    let range = |text: &str| {
+        let (place, attribute) = text.split_once(':')?;
+        let (length, start) = place.split_once('@')?;
+        let is_special = cxl::unsigned(attribute)? & SPECIAL_PURPOSE != 0;
+        is_special.then_some((bytes_of(start)?, bytes_of(length)?))
+    };
+    lists.flat_map(|list| list.split(',')).filter_map(range).collect()
+}
+
+/// A size of the command line: `128G`, `0x2000000000` (`lib/cmdline.c`, `memparse`).
+fn bytes_of(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| "KMGTkmgt".contains(letter));
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    cxl::unsigned(digits)?.checked_mul(1 << shift)
+}
+
 /// What keeps the kernel from running all processors, such as `nr_cpus=1`; `None` where nothing does.
 pub fn cpu_limit(reader: &mut Reader) -> Option<String> {
     let line = reader.value("/proc/cmdline").ok()?;
@@ -102,4 +137,21 @@ pub fn cpu_limit(reader: &mut Reader) -> Option<String> {
         .split_ascii_whitespace()
         .find(|word| CPU_LIMITS.iter().any(|limit| word.starts_with(limit)))?;
     Some(limit.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_root;
+
+    #[test]
+    fn special_purpose_memory_of_the_command_line_has_its_place() {
+        let of = |line: &str| special_by_command(&mut fake_root::reader(&[("proc/cmdline", line)]).1);
+        assert_eq!(
+            of("ro efi_fake_mem=2G@0x100000000:0x40000,512M@6G:0x10000 quiet\n"),
+            [(4 << 30, 2 << 30)],
+            "0x10000 is memory that is more reliable"
+        );
+        assert_eq!(of("efi_fake_mem=2G:0x40000 efi_fake_mem=x@y:0x40000\n"), []);
+    }
 }

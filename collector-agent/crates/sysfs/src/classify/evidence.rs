@@ -2,6 +2,7 @@
 
 use super::facts::{Certainty, Class, Facts, Told, extent, overlap};
 use crate::devices::Dax;
+use crate::guest::POWERVM;
 use crate::nodes::Node;
 
 use Certainty::{Certain, Likely};
@@ -85,13 +86,26 @@ pub(super) fn of_bus(facts: &Facts, dax: &Dax) -> Option<Told> {
         let evidence = format!("{name} on an NVDIMM bus feeds the node");
         return Some((Class::Pmem, Certain, evidence));
     }
-    let own = dax.resource.zip(dax.size_bytes)?;
+    let own = dax.resource.zip(dax.size_bytes);
+    let within = |outer: (u64, u64)| own.is_some_and(|own| overlap(own, outer) > 0);
     let region = facts
         .regions
         .iter()
-        .find(|region| extent(region).is_some_and(|outer| overlap(own, outer) > 0))?;
-    let evidence = format!("{name} in CXL {} feeds the node", region.name);
-    Some((Class::Cxl, Certain, evidence))
+        .find(|region| extent(region).is_some_and(within));
+    if let Some(region) = region {
+        let evidence = format!("{name} in CXL {} feeds the node", region.name);
+        return Some((Class::Cxl, Certain, evidence));
+    }
+    let is_commanded = |range: (u64, u64)| own.is_none() || within(range);
+    let is_special = path.contains("hmem")
+        && facts.special_by_command.iter().copied().any(is_commanded)
+        && !facts.windows.iter().copied().any(within);
+    is_special.then(|| {
+        let evidence = format!(
+            "{name} feeds the node, of memory that only the command line calls special purpose (efi_fake_mem=)"
+        );
+        (Class::Dram, Likely, evidence)
+    })
 }
 
 /// A dax device whose bus does not tell, and what else is known.
@@ -126,9 +140,16 @@ pub(super) fn of_processors(facts: &Facts, node: &Node) -> Option<Told> {
         .nodes
         .iter()
         .filter(|node| node.memory_bytes.is_none_or(|bytes| bytes > 0));
-    let is_alone = facts.with_cpus().next().is_none() && with_memory.count() == 1;
+    let is_alone = with_memory.count() == 1;
     let evidence = "the only node with memory".to_owned();
     (is_alone && node.memory_bytes != Some(0)).then_some((Class::Dram, Likely, evidence))
+}
+
+/// Memory of a partition of POWER, which may lie beside other chips than the partition's processors do.
+pub(super) fn of_partition(facts: &Facts, node: &Node) -> Option<Told> {
+    let is_partition = facts.guest == Some(POWERVM) && node.memory_bytes != Some(0);
+    let evidence = "no CPU; PowerVM gives a partition DRAM of chips whose processors it has not".to_owned();
+    is_partition.then_some((Class::Dram, Likely, evidence))
 }
 
 /// Memory of GPUs: what their driver says, and the shapes in which firmware shows it.
@@ -213,6 +234,27 @@ pub(super) fn of_own_package(facts: &Facts) -> Option<Told> {
     facts.dimms.all_hbm().then_some((Class::Hbm, Certain, evidence))
 }
 
+/// Nodes without CPUs of a host whose modules of DRAM hold all the memory that the kernel has, and on which nothing else
+/// shows: firmware may disable the processors beside some of it.
+pub(super) fn of_slots(facts: &Facts, node: &Node) -> Option<Told> {
+    let others =
+        facts.has_cxl || facts.guest.is_some() || !facts.regions.is_empty() || !facts.windows.is_empty();
+    let is_fed = facts.dax.iter().any(|dax| dax.target_node == Some(node.id));
+    let sizes = facts.nodes.iter().map(|node| node.memory_bytes);
+    let memory_bytes: i64 = sizes.sum::<Option<i64>>()?;
+    let dram_bytes = facts.dimms.all_dram()?;
+    let holds_all = u64::try_from(memory_bytes).is_ok_and(|bytes| bytes <= dram_bytes);
+    let evidence = format!(
+        "no CPU, no other memory shown; firmware lists {} GiB of DRAM, which hold all that the kernel has",
+        dram_bytes >> 30
+    );
+    (holds_all && !others && !is_fed && node.memory_bytes != Some(0)).then_some((
+        Class::Dram,
+        Likely,
+        evidence,
+    ))
+}
+
 /// Nodes with CPUs of a host whose modules cannot hold all the memory that the kernel has there.
 pub(super) fn of_modules(facts: &Facts, node: &Node) -> Option<Told> {
     let sizes = facts
@@ -220,6 +262,10 @@ pub(super) fn of_modules(facts: &Facts, node: &Node) -> Option<Told> {
         .iter()
         .filter(|node| node.has_cpu())
         .map(|node| node.memory_bytes);
+    // A hypervisor lists modules of its own making, and none for memory that it adds later.
+    if facts.guest.is_some() {
+        return None;
+    }
     let memory_bytes: i64 = sizes.sum::<Option<i64>>()?;
     let dram_bytes = facts.dimms.dram_below(u64::try_from(memory_bytes).ok()?)?;
     let (beside, rest) = if facts.dimms.non_volatile > 0 {

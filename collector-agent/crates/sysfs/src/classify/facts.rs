@@ -93,6 +93,10 @@ pub struct Facts {
     pub guest: Option<&'static str>,
     /// Whether all NVDIMMs are DRAM that a battery keeps (NVDIMM-N).
     pub nvdimms_are_dram: bool,
+    /// Memory that the command line calls special purpose (`efi_fake_mem=`), as (start, length).
+    pub special_by_command: Vec<(u64, u64)>,
+    /// Whether a CXL memory device is there.
+    pub has_cxl: bool,
 }
 
 impl Facts {

@@ -345,3 +345,68 @@ fn a_tree_without_lists_of_cpus_has_dram_only_in_its_only_node() {
     facts.nodes[1].memory_bytes = Some(GIB);
     assert_eq!(class(&facts), Class::Unknown);
 }
+
+#[test]
+fn memory_that_is_all_of_the_modules_is_dram_unless_something_else_shows() {
+    let cold = bare(1, 16 * GIB, &[16, 10]);
+    let mut facts = facts(&cold);
+    facts.nodes[0].memory_bytes = Some(16 * GIB);
+    facts.nodes[0].ratings = Ratings::default();
+    facts.dimms = crate::dimms::Dimms {
+        populated: 4,
+        volatile_bytes: Some(32 << 30),
+        ..crate::dimms::Dimms::default()
+    };
+    let class = |facts: &Facts| classify(facts, &cold, &[]).class;
+    assert_eq!(class(&facts), Class::Dram);
+    let changes: [fn(&mut Facts); 6] = [
+        |facts| facts.has_cxl = true,
+        |facts| facts.guest = Some("kvm-guest"),
+        |facts| facts.windows = vec![(1 << 40, 1 << 30)],
+        |facts| facts.dax = vec![dax(Some("../../../devices/platform/hmem.0/dax0.0"))],
+        |facts| facts.dimms.volatile_bytes = Some(31 << 30),
+        |facts| facts.dimms.hbm = 1,
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut other = facts.clone();
+        change(&mut other);
+        assert_eq!(class(&other), Class::Unknown, "change {number}");
+    }
+    facts.dimms = crate::dimms::Dimms::default();
+    facts.guest = Some(crate::guest::POWERVM);
+    assert_eq!(class(&facts), Class::Dram);
+}
+
+#[test]
+fn special_purpose_memory_of_the_command_line_alone_is_dram() {
+    let slow = node(1, "", None, None);
+    let mut facts = facts(&slow);
+    facts.dax = vec![dax(Some("../../../devices/platform/hmem.0/dax0.0"))];
+    let class = |facts: &Facts| classify(facts, &slow, &[]).class;
+    assert_eq!(class(&facts), Class::Unknown);
+    facts.special_by_command = vec![(0x5_e000_0000, 1 << 30)];
+    assert_eq!(class(&facts), Class::Dram);
+    facts.windows = vec![(0x5_e000_0000, 1 << 30)];
+    assert_eq!(class(&facts), Class::Unknown, "firmware calls it CXL");
+    facts.windows.clear();
+    facts.special_by_command = vec![(0x15_e000_0000, 1 << 30)];
+    assert_eq!(class(&facts), Class::Unknown, "it is elsewhere");
+}
+
+#[test]
+fn modules_of_a_guest_do_not_bound_its_memory() {
+    let mut own = node(0, "0-1", None, None);
+    own.memory_bytes = Some(16 * GIB);
+    let mut facts = Facts {
+        nodes: vec![own.clone()],
+        dimms: crate::dimms::Dimms {
+            populated: 1,
+            volatile_bytes: Some(4 << 30),
+            ..crate::dimms::Dimms::default()
+        },
+        ..Facts::default()
+    };
+    assert_eq!(told(&facts, &own, &[]).1, Certainty::Likely);
+    facts.guest = Some("vmware-guest");
+    assert_eq!(told(&facts, &own, &[]).1, Certainty::Certain);
+}

@@ -157,17 +157,7 @@ pub(super) fn hotness_unit(facts: &Facts<'_>) -> Option<Finding> {
 /// Memory of devices that is not the kernel's.
 pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     let devices = &facts.devices;
-    let mut idle = Vec::new();
-    for dax in devices.dax.iter().filter(|dax| dax.device_path.is_some()) {
-        match dax.driver.as_deref() {
-            Some("kmem") => {}
-            Some(driver) => idle.push(format!(
-                "{} is with driver {driver}, for programs that map it",
-                dax.name
-            )),
-            None => idle.push(format!("{} has no driver", dax.name)),
-        }
-    }
+    let mut idle = idle_dax(&devices.dax);
     let undriven = devices.undriven.iter();
     idle.extend(undriven.map(|address| format!("{address} is CXL memory without a driver")));
     let undaxed = undaxed(facts);
@@ -209,6 +199,22 @@ pub(super) fn idle_memory(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Dax devices that are not the kernel's memory. Kernels before 6.2 list memory that firmware sets apart several times, and use it
+/// once.
+fn idle_dax(devices: &[Dax]) -> Vec<String> {
+    let is_kmem = |dax: &Dax| dax.driver.as_deref() == Some("kmem");
+    let is_used = |dax: &Dax| {
+        let mut used = devices.iter().filter(|other| is_kmem(other));
+        is_kmem(dax) || used.any(|other| classify::overlaps(dax, other))
+    };
+    let shown = devices.iter().filter(|dax| dax.device_path.is_some());
+    let describe = |dax: &Dax| match dax.driver.as_deref() {
+        Some(driver) => format!("{} is with driver {driver}, for programs that map it", dax.name),
+        None => format!("{} has no driver", dax.name),
+    };
+    shown.filter(|dax| !is_used(dax)).map(describe).collect()
+}
+
 /// What makes dax devices of a region (`drivers/dax/cxl.c`).
 const NO_DAX: &str = "A region gets its dax device from the module dax_cxl (`modprobe dax_cxl`; a kernel without \
                       CONFIG_DEV_DAX_CXL has none), or from `daxctl create-device -r regionN` where a part of it is free. ";
@@ -221,8 +227,8 @@ fn undaxed<'f>(facts: &'f Facts<'_>) -> Vec<(&'f str, u64)> {
     if !devices.dax.iter().all(is_placed) {
         return Vec::new();
     }
-    let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
-    let committed = volatile.filter(|region| region.committed == Some(true));
+    let whole = devices.regions.iter().filter(|region| region.is_whole_memory());
+    let committed = whole.filter(|region| region.committed == Some(true));
     let mut found = Vec::new();
     for region in committed {
         let serving = devices.dax.iter().filter(|dax| classify::serves(region, dax));
@@ -266,8 +272,8 @@ fn unmapped_bytes(facts: &Facts<'_>) -> Option<i64> {
     let devices = &facts.devices;
     let capacities = devices.cxl.iter().filter_map(|device| device.ram_bytes);
     let smallest = capacities.clone().filter(|bytes| *bytes > 0).min()?;
-    let volatile = devices.regions.iter().filter(|region| region.mode != "pmem");
-    let in_regions: u64 = volatile.filter_map(|region| region.size_bytes).sum();
+    let whole = devices.regions.iter().filter(|region| region.is_whole_memory());
+    let in_regions: u64 = whole.filter_map(|region| region.size_bytes).sum();
     let in_nodes = facts.inventory.nodes.iter().map(cxl_bytes).sum();
     let used = i64::try_from(in_regions).unwrap_or(i64::MAX).max(in_nodes);
     Some(capacities.sum::<i64>().saturating_sub(used)).filter(|idle| *idle > smallest / 2)
