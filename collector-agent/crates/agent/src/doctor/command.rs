@@ -118,6 +118,7 @@ impl Examined {
             "tiering": { "state": tiering.state, "reasons": tiering.reasons },
             "hypervisor": inventory.hypervisor,
             "findings": inventory.findings,
+            "problems": inventory.problems,
             "collectors": inventory.collectors,
             "page_samples": pages,
             "served_loads": served,
@@ -263,6 +264,16 @@ mod tests {
         };
         run(&args, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn json_names_files_that_the_description_lacks() {
+        let root = spilling_host();
+        let file = "sys/devices/virtual/memory_tiering/memory_tier22/nodelist";
+        root.write(file, "no list\n");
+        let body: serde_json::Value = serde_json::from_str(&output(&root, true)).unwrap();
+        assert_eq!(body["problems"][0]["path"], format!("/{file}"), "{body}");
+        assert_eq!(body["problems"][0]["has_value"], false);
     }
 
     #[test]
