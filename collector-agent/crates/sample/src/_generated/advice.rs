@@ -374,11 +374,11 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "kswapd-gave-up",
-        says: "kswapd gave up on a node of DRAM, as it does after 16 tries in vain, such as for promotions into full DRAM without demotion and swap. Switching demotion on does not wake it before a kernel between 6.12 and 7.2: reclaim once by hand after it, with `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2, 5.19) or `echo 64M > /sys/devices/system/node/node0/reclaim` where that file exists. After a reboot it is awake.",
+        says: "kswapd gave up on a node of DRAM, as it does after 16 tries in vain, such as for promotions into full DRAM without demotion and swap. Before 6.18 switching demotion on does not wake it: reclaim once by hand after it, with `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2, 5.19) or `echo 64M > /sys/devices/system/node/node0/reclaim` where that file exists. After a reboot it is awake.",
         from_kernel: "",
-        before_kernel: "7.2",
+        before_kernel: "6.18",
         unsure_kernel: "",
-        sources: &["mm/vmscan.c MAX_RECLAIM_RETRIES, kswapd_failures: a reclaim that gets somewhere resets it", "docs/method/applied.md: demotion-off on 6.12 and 7.2"],
+        sources: &["mm/vmscan.c MAX_RECLAIM_RETRIES, kswapd_failures: a reclaim that gets somewhere resets it", "commit e7a5f249e6db (6.18) mm: re-enable kswapd when memory pressure subsides or demotion is toggled", "docs/method/applied.md: demotion-off on 6.12 and 7.2"],
     },
     Hazard {
         name: "damon-promotes",

@@ -16,6 +16,9 @@ const CLASSIC_BIT: u32 = 1;
 const KSM_RUN: &str = "/sys/kernel/mm/ksm/run";
 /// Where kswapd gave up for want of demotion.
 const DEMOTE_FIRST: &str = "turn demotion on (`demotion-off` says how, and what it risks)";
+/// The first mainline release in which a reclaim wakes kswapd only where free memory of the node is over its high watermark
+/// afterwards (commit dc9fe9b7056a).
+const WAKES_WHEN_BALANCED: &str = "7.0";
 /// Events since boot below which a host shows no harm by reclaim of its own nodes.
 const NOISE_EVENTS: i64 = 10_000;
 /// Free memory of the slower nodes above which they have room, in percent: as in the charter of F2.
@@ -450,10 +453,7 @@ fn harm_of_local_reclaim(facts: &Facts<'_>) -> Vec<String> {
 pub(super) fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     let nodes = &facts.given_up_nodes;
     let first = nodes.first()?;
-    let again = format!(
-        "then reclaim once by hand: `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2), or \
-         `echo 64M > /sys/devices/system/node/node{first}/reclaim` where that file exists"
-    );
+    let again = reclaim_by_hand(facts, *first);
     let mut reasons = Vec::new();
     let mut steps = Vec::new();
     let pinned = unmovable_percent(facts, nodes);
@@ -489,12 +489,34 @@ pub(super) fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     // What is advised is no surer than the finding that it leads to.
     let led_to = steps.iter().any(|step| step == DEMOTE_FIRST);
     let is_sure = !led_to || demotion_off(facts).is_some_and(|off| off.confidence == CERTAIN);
-    let mut fix = format!("{}; {again}.", steps.join("; "));
+    if !led_to || !demotion_wakes(facts) {
+        steps.push(again);
+    }
+    let mut fix = format!("{}.", steps.join("; "));
     if let Some(letter) = fix.get_mut(0..1) {
         letter.make_ascii_uppercase();
     }
     let confidence = if is_sure { CERTAIN } else { LIKELY };
     Some(finding("kswapd-gave-up", "critical", confidence, cause, &fix))
+}
+
+/// Whether kswapd that gave up wakes when demotion is switched on.
+fn demotion_wakes(facts: &Facts<'_>) -> bool {
+    let release = &facts.inventory.kernel_release;
+    advice::hazard("kswapd-gave-up").is_some_and(|hazard| hazard.exists_on(release) == Some(false))
+}
+
+/// What wakes kswapd on a node: a reclaim that gets somewhere, and since [`WAKES_WHEN_BALANCED`] one that balances the node.
+fn reclaim_by_hand(facts: &Facts<'_>, node: u32) -> String {
+    let how = if advice::precedes(&facts.inventory.kernel_release, WAKES_WHEN_BALANCED) == Some(false) {
+        format!("by hand until free memory of node {node} is over its high watermark, which alone wakes kswapd")
+    } else {
+        "once by hand".to_owned()
+    };
+    format!(
+        "then reclaim {how}: `echo 64M > /sys/fs/cgroup/memory.reclaim` (cgroup v2), or \
+         `echo 64M > /sys/devices/system/node/node{node}/reclaim` where that file exists"
+    )
 }
 
 /// What helps where swap takes nothing, with why nothing is demoted.

@@ -289,6 +289,23 @@ fn why_kswapd_gave_up_decides_what_helps() {
 }
 
 #[test]
+fn what_wakes_kswapd_follows_the_kernel() {
+    let fix_of = |release: &str, demotion: &str, full: bool| {
+        let mut inventory = host(release, demotion, "2", "1000");
+        inventory.page_size_bytes = 4096;
+        let mut facts = facts(&inventory);
+        facts.given_up_nodes = vec![0];
+        facts.free_pages = [(0, 10), (1, if full { 5 } else { (1 << 30) / 4096 })].into();
+        find(&facts, "kswapd-gave-up").unwrap().fix
+    };
+    assert!(fix_of("6.17.9", "false", false).contains("once by hand"));
+    let awake = fix_of("6.18.1", "false", false);
+    assert!(awake.starts_with("Turn demotion on") && !awake.contains("by hand"), "{awake}");
+    assert!(fix_of("6.18.1", "true", true).contains("once by hand"), "swap wakes nobody");
+    assert!(fix_of("7.0.3", "true", true).contains("high watermark"));
+}
+
+#[test]
 fn what_moves_pages_beside_the_kernel_is_named_and_makes_nothing_certain() {
     let mut inventory = healthy();
     set(&mut inventory, DEMOTION, "false");
