@@ -216,6 +216,9 @@ def test_zswap_below_its_kernel_and_a_very_large_tier_are_told_beside_advice() -
     assert notices(on(zswap, kernel_release="6.16.1")) == []
     assert notices(with_knobs(SPILL, {ZSWAP: "N"})) == []
     assert notices(on(zswap, has_slow_tier=False)) == []
+    zram = on(SPILL, swap_drives=(SwapDrive("/dev/zram0", "partition", 0.2),))
+    assert notices(zram) == ["zswap"], "both compress into memory of one allocator"
+    assert notices(on(zram, kernel_release="6.16.1")) == []
     large = on(SPILL, slow_bytes=32 * 256 * GIB, slow_free_bytes=31 * 256 * GIB)
     (notice,) = advise(large).notices
     assert notice.rule == "metadata"

@@ -147,13 +147,13 @@ def _swap_has_room(facts: Facts) -> bool | None:
     return False if facts.host.agent_told else None
 
 
-def _switch(path: str) -> Callable[[Facts], bool | None]:
-    def state(facts: Facts) -> bool | None:
-        if path not in facts.host.knobs:
-            return False if facts.host.agent_told else None
-        return facts.host.is_on(path)
-
-    return state
+def _compresses(facts: Facts) -> bool | None:
+    """zswap is on, or a swap area is zram: both take their memory of one allocator (zsmalloc)."""
+    if any(drive.is_zram for drive in facts.host.swap_drives):
+        return True
+    if ZSWAP not in facts.host.knobs:
+        return False if facts.host.agent_told else None
+    return facts.host.is_on(ZSWAP)
 
 
 def _mode_lacks(bit: int) -> Callable[[Facts], bool | None]:
@@ -216,7 +216,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "classic-balancing": lambda facts: facts.host.limited_nodes > 1 and _mode_lacks(CLASSIC_BIT)(facts),
     "several-dram-nodes": lambda facts: facts.host.limited_nodes > 1,
     "vma-filters": lambda facts: _at_least(facts.flows.slow_shared_ratio, SHARED_MIN),
-    "zswap-placement": _switch(ZSWAP),
+    "zswap-placement": _compresses,
     "zram": lambda facts: _zram_alone(facts.host),
     "demotion-off": lambda facts: facts.host.is_on(DEMOTION) is False,
     "untiered": lambda facts: _mode_lacks(TIERING_BIT)(facts) is True,

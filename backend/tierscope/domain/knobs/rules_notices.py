@@ -1,4 +1,4 @@
-"""What is to be known of a host whose settings are right: where zswap puts pages, what a large tier costs DRAM."""
+"""What is to be known of a host whose settings are right: where compressed pages lie, what a large tier costs DRAM."""
 
 from tierscope.domain._generated.advice import CHARTERS, HAZARDS
 from tierscope.domain.knobs.facts import ZSWAP, Facts
@@ -12,15 +12,19 @@ LARGE_TIER = 4.0
 
 def zswap(facts: Facts) -> Advice | None:
     """`zswap`: pages of the slower tier are compressed into DRAM."""
-    if not is_there("zswap-placement", facts) or not facts.host.is_on(ZSWAP):
+    if not is_there("zswap-placement", facts):
         return None
-    charter = CHARTERS["zswap"]
+    charter, areas = CHARTERS["zswap"], sum(drive.is_zram for drive in facts.host.swap_drives)
+    found = (
+        *((Evidence("zswap, on", 1.0, "setting"),) if facts.host.is_on(ZSWAP) else ()),
+        *((Evidence("swap areas on zram", float(areas), "areas"),) if areas else ()),
+    )
     return Advice(
         rule="zswap",
         title=charter.title,
         changes=(),
-        evidence=(Evidence("zswap, on", 1.0, "setting"),),
-        effect="Cold memory stays below DRAM. How much zswap holds there is not counted by node.",
+        evidence=found,
+        effect="Cold memory stays below DRAM. How much of what is compressed lies there is not counted by node.",
         risk=" ".join(charter.harm),
         verify=charter.measure,
         note=f"{HAZARDS['zswap-placement'].says} This kernel is {facts.host.kernel_release}. {charter.fix}",

@@ -6,7 +6,7 @@ use tierscope_sysfs::knobs;
 
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding, numbers};
 use crate::doctor::Facts;
-use crate::doctor::hazards::says;
+use crate::doctor::hazards::{is_zram, says};
 use crate::inventory::memory_order::{Lower, TierOrder};
 use crate::inventory::noun;
 
@@ -374,12 +374,15 @@ fn struct_pages_stay_below(facts: &Facts<'_>) -> bool {
         && devices.all(|knob| knob.value.as_deref().is_some_and(is_set))
 }
 
-/// zswap on a kernel that compresses what lies below into DRAM.
+/// zswap or zram on a kernel that compresses what lies below into DRAM.
 pub(super) fn zswap_placement(facts: &Facts<'_>) -> Option<Finding> {
     let release = &facts.inventory.kernel_release;
     let is_there = hazard("zswap-placement")?.exists_on(release) == Some(true);
-    (is_there && facts.may_tier() && facts.is_on("/sys/module/zswap/parameters/enabled")).then(|| {
-        let cause = format!("zswap is on with kernel {release}. {}", says("zswap-placement"));
+    let zswap = facts.is_on("/sys/module/zswap/parameters/enabled").then_some("zswap is on");
+    let zram = facts.inventory.swaps.iter().any(is_zram).then_some("swap is on zram");
+    let used: Vec<&str> = zswap.into_iter().chain(zram).collect();
+    (is_there && facts.may_tier() && !used.is_empty()).then(|| {
+        let cause = format!("{} with kernel {release}. {}", used.join(" and "), says("zswap-placement"));
         let fix = charter("zswap").map_or("", |charter| charter.fix);
         finding("zswap-placement", "info", LIKELY, cause, fix)
     })

@@ -286,7 +286,7 @@ fn struct_pages_of_a_large_tier_are_told_with_and_without_tiers() {
 }
 
 #[test]
-fn zswap_over_a_lower_tier_is_told_on_kernels_that_misplace_it() {
+fn compressed_pages_of_a_lower_tier_are_told_on_kernels_that_misplace_them() {
     let mut inventory = healthy();
     inventory.kernel_release = "6.12.9".into();
     inventory.knobs.push(Knob {
@@ -295,6 +295,10 @@ fn zswap_over_a_lower_tier_is_told_on_kernels_that_misplace_it() {
         unavailable: None,
     });
     assert_eq!(ids(&inventory), ["zswap-placement"]);
+    set(&mut inventory, "/sys/module/zswap/parameters/enabled", "N");
+    assert_eq!(ids(&inventory), Vec::<String>::new());
+    inventory.swaps[0].name = "/dev/zram0".into();
+    assert_eq!(ids(&inventory), ["zswap-placement"], "zram has its memory from there too");
     inventory.kernel_release = "6.16.0".into();
     assert_eq!(ids(&inventory), Vec::<String>::new());
 }
