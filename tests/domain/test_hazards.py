@@ -296,6 +296,14 @@ def test_processors_kept_for_few_tasks_and_merged_pages_are_named_beside_promoti
     assert HAZARDS["ksm"].says not in quiet
 
 
+def test_a_gpu_that_waits_for_hint_faults_is_named_beside_promotion() -> None:
+    cause = "GPUs here are driven by amdgpu, which follows the mappings of programs"
+    host = read_host({"findings": [{"id": "gpu-driver", "cause": cause}]})
+    assert f"{HAZARDS['gpu-driver'].says} Here {cause}." in risk_of(on(SPILL, gpus=host.gpus))
+    assert HAZARDS["gpu-driver"].says not in risk_of(SPILL)
+    assert HAZARDS["gpu-driver"].says in risk_of(on(SPILL, agent_told=False)), "a sender that tells of no GPUs"
+
+
 def test_what_damon_pages_out_is_said_not_to_be_demoted() -> None:
     for cause in (
         "DAMON is in use: kdamond 0 (paddr, pageout). Its kernel threads",

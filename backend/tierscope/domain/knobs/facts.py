@@ -98,7 +98,7 @@ class Host:
     what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
     `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
     whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, `mover` what
-    else moves pages, `bound` whose memory a policy places, each in words; `pages_out` says whether DAMON reclaims,
+    else moves pages, `bound` whose memory a policy places, `gpus` whose driver follows mappings, each in words; `pages_out` says whether DAMON reclaims,
     `policies_seen` says whether the
     agent could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
     `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
@@ -132,6 +132,7 @@ class Host:
     barring: str | None = None
     mover: str | None = None
     bound: str | None = None
+    gpus: str | None = None
     policies_seen: bool = False
     gave_up: bool = False
     pages_out: bool = False

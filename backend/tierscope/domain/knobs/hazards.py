@@ -85,9 +85,13 @@ def _named(name: str, facts: Facts) -> str:
     says = HAZARDS[name].says
     if name in _DECIDES:
         return f"Whether it is so here is not known, and decides: {says}"
-    here = {"strict-cpuset": facts.host.barring, "user-space-mover": facts.host.mover, "membind": facts.host.bound}.get(
-        name
-    )
+    told = {
+        "strict-cpuset": facts.host.barring,
+        "user-space-mover": facts.host.mover,
+        "membind": facts.host.bound,
+        "gpu-driver": facts.host.gpus,
+    }
+    here = told.get(name)
     if here is not None:
         return f"{says} Here {here}."
     if name == "membind" and facts.host.policies_seen:
@@ -208,6 +212,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "no-tiering-mode": _no_tiering_mode,
     "isolated-cpus": lambda facts: any(facts.host.knobs.get(path) not in (None, "", "(null)") for path in KEPT_CPUS),
     "ksm": lambda facts: facts.host.number(KSM_RUN) == 1,
+    "gpu-driver": lambda facts: facts.host.gpus is not None or (False if facts.host.agent_told else None),
     "unmapped-cache": lambda facts: not is_dear(facts) and _at_least(facts.flows.slow_cache_ratio, SHARED_MIN),
     "group-swappiness": lambda facts: (
         facts.host.cgroup_version in ("v1", "hybrid") if facts.host.cgroup_version else None

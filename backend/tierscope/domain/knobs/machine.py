@@ -70,6 +70,7 @@ def read_host(inventory: Body | None) -> Host:
         barring=_cause(body, "cpuset-bars-slow-tier"),
         mover=_cause(body, "user-space-mover"),
         bound=" and ".join(filter(None, (_cause(body, name) for name in _POLICIES))) or None,
+        gpus=_cause(body, "gpu-driver"),
         policies_seen=told and _sees_policies(body),
         gave_up=_cause(body, "kswapd-gave-up") is not None,
         pages_out=_damon_moves(body, "pageout") or _damon_moves(body, "damon_reclaim"),

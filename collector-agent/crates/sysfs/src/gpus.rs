@@ -8,6 +8,8 @@ const NVIDIA: &str = "/proc/driver/nvidia/gpus";
 const PCI_DRIVERS: &str = "/sys/bus/pci/drivers";
 /// Drivers of GPUs. `nvgrace_gpu_vfio_pci` passes a Grace GPU with its memory on to a guest.
 const DRIVERS: [&str; 5] = ["nvidia", "nvgrace_gpu_vfio_pci", "amdgpu", "xe", "i915"];
+/// Those that follow the mappings of programs (MMU notifiers), so that a GPU works on their memory: ROCm, and CUDA.
+const FOLLOWERS: [&str; 2] = ["amdgpu", "nvidia"];
 
 /// GPUs of a host; empty where it has none, or shows none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Gpus {
     pub near_nodes: BTreeSet<u32>,
     /// Whether one of them is driven by NVIDIA's driver.
     pub has_nvidia: bool,
+    /// Drivers that follow the mappings of programs.
+    pub followers: BTreeSet<&'static str>,
 }
 
 /// Asks drivers of GPUs.
@@ -25,6 +29,7 @@ pub fn read(reader: &mut Reader) -> Gpus {
     let mut gpus = Gpus::default();
     for gpu in reader.list(NVIDIA).unwrap_or_default() {
         gpus.has_nvidia = true;
+        gpus.followers.insert("nvidia");
         let _absent = reader.parse(&format!("{NVIDIA}/{gpu}/numa_status"), |status| {
             let lines = status.lines().filter_map(|line| line.split_once(':'));
             let node = lines
@@ -40,6 +45,8 @@ pub fn read(reader: &mut Reader) -> Gpus {
             .unwrap_or_default();
         for address in names.iter().filter(|name| name.contains(':')) {
             gpus.has_nvidia |= driver.starts_with("nv");
+            gpus.followers
+                .extend(FOLLOWERS.iter().find(|follower| **follower == driver));
             let node = reader.number(&format!("/sys/bus/pci/devices/{address}/numa_node"));
             // -1 where firmware names none.
             gpus.near_nodes
@@ -70,6 +77,7 @@ mod tests {
             memory_nodes: BTreeSet::from([1]),
             near_nodes: BTreeSet::from([2]),
             has_nvidia: true,
+            followers: BTreeSet::from(["amdgpu", "nvidia"]),
         };
         assert_eq!(read(&mut reader), expected);
     }

@@ -7,7 +7,7 @@ use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sample::inventory::{FileProblem, Inventory, Node};
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
-use tierscope_sysfs::{cgroup, cxl, devices, hotness, knobs, node_classes, ratings};
+use tierscope_sysfs::{cgroup, cxl, devices, gpus, hotness, knobs, node_classes, ratings};
 
 use tierscope_host::services::Discovered;
 
@@ -67,6 +67,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) passed_over: Vec<(String, String)>,
     /// Whether processes are listed, and whether the policy of any could be read.
     pub(crate) sees: Sees,
+    /// Drivers of GPUs that follow the mappings of programs.
+    pub(crate) gpu_drivers: Vec<&'static str>,
     /// Caches of fast memory in front of a node's own, in bytes.
     pub(crate) memory_side_caches: Vec<(u32, i64)>,
     /// Files that all of this and the inventory stand on, and that could not be understood or may not be whole.
@@ -175,6 +177,7 @@ impl<'a> Facts<'a> {
                 .into_iter()
                 .filter(|(_, policy)| numa_maps::is_passed_over(policy))
                 .collect(),
+            gpu_drivers: gpus::read(reader).followers.into_iter().collect(),
             memory_side_caches: memory_side_caches(reader, inventory),
             contradiction: container_view::not_of_a_host(inventory).or(view),
             wrong_count,

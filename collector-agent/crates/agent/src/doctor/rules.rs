@@ -61,6 +61,7 @@ const RULES: &[Rule] = &[
     hardware::slow_slot,
     hardware::rotational_swap,
     hardware::persistent_only,
+    tiering::gpu_driver,
     tiering::barred,
     tiering::bound,
     tiering::passed_over,

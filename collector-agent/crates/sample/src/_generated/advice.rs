@@ -31,7 +31,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Promotion alone wakes kswapd as soon as DRAM is full, which then swaps and drops file cache beside a free slower tier. Demotion is on before promotion, in one change.",
         kernel: "5.18",
         must: &["numa_balancing can be read and lacks bit 2", "memory that is hot, or must be taken to be, lies on a slower tier", "demotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-promotes", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Name), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name), ("churn", Then::Silent), ("no-tiering-mode", Then::Silent), ("isolated-cpus", Then::Name), ("ksm", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-promotes", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Name), ("classic-balancing", Then::Name), ("membind", Then::Name), ("futile-moves", Then::Name), ("churn", Then::Silent), ("no-tiering-mode", Then::Silent), ("isolated-cpus", Then::Name), ("ksm", Then::Name), ("gpu-driver", Then::Name)],
         harm: &["Hint faults cost processor time, 1 to 3 us for each page looked at.", "With a hot set larger than DRAM pages go to and fro: PageRank was 2.4 times slower; F4 limits it."],
         measure: "pgpromote_success rises and then steadies, the share served from DRAM rises, processor time grows by less than 2 %, and pswpout does not rise.",
         doctor: &["promotion-off"],
@@ -427,6 +427,14 @@ pub const HAZARDS: &[Hazard] = &[
         before_kernel: "",
         unsure_kernel: "",
         sources: &["mm/mprotect.c change_pte_range: folio_test_ksm", "Documentation/admin-guide/mm/ksm.rst, merge_across_nodes"],
+    },
+    Hazard {
+        name: "gpu-driver",
+        says: "A GPU works on memory of programs here: its driver takes back what the kernel unmaps (MMU notifiers), so that the GPU waits while NUMA balancing unmaps pages to see who uses them. Makers of GPUs have it off (kernel.numa_balancing=0) where such programs run; DAMON (migrate_hot) changes no mapping but those of pages that it moves.",
+        from_kernel: "",
+        before_kernel: "",
+        unsure_kernel: "",
+        sources: &["rocm.docs.amd.com, docs-6.2.0/how-to/performance-validation/mi300x/vllm-benchmark: the GPU might hang until the balancing is done", "nvidia.github.io/grace-cpu-benchmarking-guide/platform: numa_balancing=disable", "ROCm/amdsmi issue 81", "mm/mprotect.c change_protection: mmu_notifier_invalidate_range_start"],
     },
     Hazard {
         name: "unmapped-cache",

@@ -89,6 +89,7 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
             processes: true,
             policies: true,
         },
+        gpu_drivers: Vec::new(),
         memory_side_caches: Vec::new(),
         problems: Vec::new(),
     }

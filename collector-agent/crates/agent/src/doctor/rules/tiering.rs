@@ -214,6 +214,7 @@ fn before_promotion(facts: &Facts<'_>) -> Vec<String> {
     let hazards = [
         ("isolated-cpus", facts.isolates_cpus()),
         ("ksm", facts.knob(KSM_RUN) == Some("1")),
+        ("gpu-driver", !facts.gpu_drivers.is_empty()),
     ];
     let there = hazards.into_iter().filter(|(_, is_there)| *is_there);
     let asked = other_mover(facts).into_iter().chain(unseen(facts));
@@ -333,6 +334,21 @@ pub(super) fn min_ttl(facts: &Facts<'_>) -> Option<Finding> {
         format!("`echo 0 > {MIN_TTL}` on servers; it protects from nothing here.")
     };
     Some(finding("mglru-min-ttl", "info", CERTAIN, cause, &fix))
+}
+
+/// GPUs that work on memory of programs, which NUMA balancing makes wait.
+pub(super) fn gpu_driver(facts: &Facts<'_>) -> Option<Finding> {
+    (facts.may_tier() && !facts.gpu_drivers.is_empty()).then(|| {
+        let cause = format!(
+            "GPUs here are driven by {}, which follows the mappings of programs",
+            facts.gpu_drivers.join(", ")
+        );
+        let fix = format!(
+            "Nothing, if no program here uses a GPU. Else measure it with kernel.numa_balancing on and off. {}",
+            says("gpu-driver")
+        );
+        finding("gpu-driver", "info", LIKELY, cause, &fix)
+    })
 }
 
 /// Services whose cpuset bars nodes of the lower tiers.

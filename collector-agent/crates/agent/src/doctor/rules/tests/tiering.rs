@@ -486,6 +486,15 @@ fn what_balancing_costs_or_passes_over_is_named() {
         assert_eq!(off.confidence == CERTAIN, hazard.is_empty(), "{path}");
         assert!(off.fix.contains(says(hazard)), "{}", off.fix);
     }
+    let mut with_gpus = facts(&inventory);
+    with_gpus.gpu_drivers = vec!["amdgpu"];
+    assert!(find(&with_gpus, "promotion-off").unwrap().fix.contains(says("gpu-driver")));
+    assert!(find(&with_gpus, "gpu-driver").unwrap().cause.contains("amdgpu"));
+    let mut one_tier = inventory.clone();
+    one_tier.tiers.truncate(1);
+    with_gpus = facts(&one_tier);
+    with_gpus.gpu_drivers = vec!["amdgpu"];
+    assert!(find(&with_gpus, "gpu-driver").is_none(), "nothing is promoted there");
     let mut facts = facts(&inventory);
     facts.passed_over = vec![
         ("web".into(), "interleave:0-1".into()),
