@@ -155,6 +155,30 @@ def test_damon_that_tiers_keeps_the_other_mover_out() -> None:
     assert [(piece.rule, len(piece.changes)) for piece in down_alone.advice] == [("F1", 1)]
 
 
+def test_the_node_that_damon_moves_hot_pages_to_says_whether_it_promotes() -> None:
+    nodes = [
+        {"id": number, "memory_bytes": 1 << 30, "cpulist": cpus, "tier_class": name}
+        for number, cpus, name in ((0, "0-3", "dram"), (1, "", "cxl"))
+    ]
+    tiers = [{"kernel_number": 4, "rank": 0, "nodes": [0]}, {"kernel_number": 22, "rank": 1, "nodes": [1]}]
+    for words, ways in (
+        ("migrate_hot to node 0", (True, False, False)),
+        ("migrate_cold to node 1", (False, True, False)),
+        ("migrate_hot to node 1", (False, False, True)),
+        ("migrate_hot to several nodes", (False, False, True)),
+        ("migrate_hot", (True, False, False)),
+    ):
+        finding = {"id": "damon-in-use", "cause": f"DAMON is in use: kdamond 0 (vaddr, {words}). Its kernel threads"}
+        host = read_host({"nodes": nodes, "tiers": tiers, "findings": [finding]})
+        assert (host.damon_promotes, host.damon_demotes, host.damon_spreads) == ways, words
+    older = [{"path": "/sys/module/mtier/parameters/enable", "value": "Y"}]
+    assert read_host({"knobs": older}).damon_promotes, "the first name of the module"
+    held = {one.rule: one.why for one in advise(on(SPILL, damon_spreads=True)).withheld}
+    assert held["F1"] == HAZARDS["damon-spreads"].says
+    swapping = replace(SPILL, flows=Flows(swapped_out_pages_per_s=50), verdict="swap_pressure")
+    assert [one.charters for one in advise(on(swapping, damon_spreads=True)).advice] == [("F2",)]
+
+
 def test_a_host_that_damon_tiers_is_replayed_as_one_that_moves_pages() -> None:
     assert policy_of_host(HOST).policy == "first_touch"
     damon = policy_of_host(replace(HOST, damon_promotes=True, damon_demotes=True))

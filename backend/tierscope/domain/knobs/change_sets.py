@@ -48,7 +48,8 @@ def _tier_both_ways(pieces: dict[str, Advice], facts: Facts) -> list[Unknown]:
             return [Unknown(fired, missing)]
         up = None if host.promotes is None else rules_placement.turn_on_promotion(facts, ())
     # Beside DAMON each half is judged by itself: what DAMON does already is withheld, and the other may be what lacks.
-    if down is not None and up is not None and not (host.damon_demotes or host.damon_promotes):
+    beside_damon = host.damon_demotes or host.damon_promotes or host.damon_spreads
+    if down is not None and up is not None and not beside_damon:
         pieces.pop("F2" if fired == "F1" else "F1", None)
         pieces[fired] = _join(fired, TIER_BOTH_WAYS, down, up)
     elif (down is None and host.demotes is None) or (up is None and not host.promotes):

@@ -31,7 +31,8 @@ MIN_TTL = "/sys/kernel/mm/lru_gen/min_ttl_ms"
 KSM_RUN = "/sys/kernel/mm/ksm/run"
 KEPT_CPUS = ("/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full")
 ZSWAP = "/sys/module/zswap/parameters/enabled"
-DAMON_MTIER = "/sys/module/damon_sample_mtier/parameters/enabled"
+DAMON_MTIER = ("/sys/module/damon_sample_mtier/parameters/enabled", "/sys/module/mtier/parameters/enable")
+"""The switch of a module of the kernel's samples that tiers by DAMON, and what it had at first."""
 MEMMAP_ON_MEMORY = "/sys/module/memory_hotplug/parameters/memmap_on_memory"
 _DAX = "/sys/bus/dax/devices/"
 
@@ -96,8 +97,8 @@ class Host:
 
     `sockets`: nodes of the top tier with processors. Without `bandwidth_measured` the bandwidth of the slow tier is
     what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
-    `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes` and `damon_demotes` say
-    whether DAMON moves pages between the tiers, `barring` who is kept off slower nodes by a cpuset, `mover` what
+    `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes`, `damon_demotes` and
+    `damon_spreads` say whether DAMON moves hot pages up, cold ones down, and hot ones down, `barring` who is kept off slower nodes by a cpuset, `mover` what
     else moves pages, `bound` whose memory a policy places, `gpus` whose driver follows mappings, each in words; `pages_out` says whether DAMON reclaims,
     `policies_seen` says whether the
     agent could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
@@ -129,6 +130,7 @@ class Host:
     cpus: int | None = None
     damon_promotes: bool = False
     damon_demotes: bool = False
+    damon_spreads: bool = False
     barring: str | None = None
     mover: str | None = None
     bound: str | None = None

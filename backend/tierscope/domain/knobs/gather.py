@@ -73,6 +73,8 @@ def _with_damon(host: Host, ledger: Ledger) -> Host:
     up, down = (
         bool(np.isfinite(ledger.column(key)[late]).any()) for key in ("damon_promoted_bytes", "damon_demoted_bytes")
     )
+    # What goes down by a scheme that spreads hot pages is no demotion of cold ones.
+    down = down and not host.damon_spreads
     return replace(host, damon_promotes=host.damon_promotes or up, damon_demotes=host.damon_demotes or down)
 
 

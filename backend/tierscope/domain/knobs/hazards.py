@@ -208,6 +208,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "kswapd-gave-up": lambda facts: facts.host.gave_up or (False if facts.host.agent_told else None),
     "damon-promotes": lambda facts: facts.host.damon_promotes,
     "damon-demotes": lambda facts: facts.host.damon_demotes,
+    "damon-spreads": lambda facts: facts.host.damon_spreads,
     "damon-pages-out": lambda facts: facts.host.pages_out,
     "no-tiering-mode": _no_tiering_mode,
     "isolated-cpus": lambda facts: any(facts.host.knobs.get(path) not in (None, "", "(null)") for path in KEPT_CPUS),

@@ -1,5 +1,6 @@
 """What an inventory says of a host's settings, tiers and measured bandwidth."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,7 @@ def read_host(inventory: Body | None) -> Host:
     benches = list(body.get("benches") or ())
     knobs = read_knobs(body)
     promoted_to = count_promotion_nodes(nodes.values(), top)
+    ways = _damon_ways(body, knobs, slow)
     # An agent lists every setting that it knows, with the reason where a kernel has none; other senders list few.
     told = any(knob.get("path") == LRU_GEN for knob in body.get("knobs") or ())
     return Host(
@@ -65,15 +67,16 @@ def read_host(inventory: Body | None) -> Host:
         slow_classes=tuple(str(nodes[number].get("tier_class") or "") for number in slow),
         promotion_nodes=promoted_to or None,
         cpus=body.get("cpus_online") or None,
-        damon_promotes=_damon_moves(body, "migrate_hot") or knobs.get(DAMON_MTIER) in ("Y", "1"),
-        damon_demotes=_damon_moves(body, "migrate_cold") or knobs.get(DAMON_MTIER) in ("Y", "1"),
+        damon_promotes="promotes" in ways,
+        damon_demotes="demotes" in ways,
+        damon_spreads="spreads" in ways,
         barring=_cause(body, "cpuset-bars-slow-tier"),
         mover=_cause(body, "user-space-mover"),
         bound=" and ".join(filter(None, (_cause(body, name) for name in _POLICIES))) or None,
         gpus=_cause(body, "gpu-driver"),
         policies_seen=told and _sees_policies(body),
         gave_up=_cause(body, "kswapd-gave-up") is not None,
-        pages_out=_damon_moves(body, "pageout") or _damon_moves(body, "damon_reclaim"),
+        pages_out="pages_out" in ways,
         cgroup_version=str(body.get("cgroup_version") or ""),
         processes_seen=told and bool(body.get("services")),
         agent_told=told,
@@ -95,9 +98,23 @@ def _sees_policies(body: Body) -> bool:
     return bool(body.get("services")) and not body.get("tree") and not limited
 
 
-def _damon_moves(body: Body, action: str) -> bool:
-    """Whether a running scheme of DAMON has this action: the agent's finding on DAMON lists the actions of each."""
-    return any(action in str(finding["cause"]) for finding in _findings(body, "damon-in-use"))
+_MIGRATES = re.compile(r"migrate_(hot|cold)(?: to (?:node ([0-9]+)|(several) nodes))?")
+
+
+def _damon_ways(body: Body, knobs: Mapping[str, str | None], slow: Sequence[int]) -> frozenset[str]:
+    """Which ways DAMON moves pages: the agent's finding on DAMON lists what each scheme does, and to which nodes.
+
+    The node decides; the action does where the node is not told.
+    """
+    ways = {"promotes", "demotes"} if any(knobs.get(path) in ("Y", "1") for path in DAMON_MTIER) else set()
+    for finding in _findings(body, "damon-in-use"):
+        cause = str(finding["cause"])
+        for heat, node, several in _MIGRATES.findall(cause):
+            down = int(node) in slow if node else bool(several) or heat == "cold"
+            ways.add("promotes" if not down else "spreads" if heat == "hot" else "demotes")
+        if "pageout" in cause or "damon_reclaim" in cause:
+            ways.add("pages_out")
+    return frozenset(ways)
 
 
 def read_swap_drives(inventory: Body | None) -> tuple[SwapDrive, ...]:

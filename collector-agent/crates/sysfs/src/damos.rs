@@ -3,7 +3,7 @@
 
 use tierscope_rootfs::{Missing, Reader};
 
-use crate::damon_admin::KDAMONDS;
+use crate::damon_admin::{KDAMONDS, Target, target};
 
 /// Files of a scheme's statistics, by the names of the catalogue.
 pub const STATS: [&str; 6] = [
@@ -112,13 +112,10 @@ fn read(reader: &mut Reader, directory: &str, place: [u32; 3], is_refreshed: boo
     if action == STAT || action.is_empty() || action.len() > 32 || !is_word {
         return None;
     }
-    let has_several = reader
-        .number(&format!("{directory}/dests/nr_dests"))
-        .is_some_and(|dests| dests > 0);
-    let target_node = (action.starts_with("migrate_") && !has_several)
-        .then(|| reader.number(&format!("{directory}/target_nid")))
-        .flatten()
-        .and_then(|node| u32::try_from(node).ok());
+    let target_node = match target(reader, directory, &action) {
+        Target::Node(node) => Some(node),
+        Target::NotTold | Target::Several => None,
+    };
     Some(Scheme {
         place,
         action,

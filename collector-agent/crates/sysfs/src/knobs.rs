@@ -84,6 +84,7 @@ pub const PATHS: &[&str] = &[
     "/sys/module/memory_hotplug/parameters/auto_movable_ratio",
     "/sys/module/memory_hotplug/parameters/memmap_on_memory",
     "/sys/module/memory_hotplug/parameters/online_policy",
+    "/sys/module/mtier/parameters/enable",
     "/sys/module/zswap/parameters/accept_threshold_percent",
     "/sys/module/zswap/parameters/compressor",
     "/sys/module/zswap/parameters/enabled",

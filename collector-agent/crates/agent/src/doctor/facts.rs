@@ -220,14 +220,14 @@ impl<'a> Facts<'a> {
     /// Which ways DAMON moves pages between tiers.
     pub(crate) fn damon(&self) -> DamonMoves {
         let actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);
-        DamonMoves::of_actions(self.inventory, actions.map(String::as_str))
+        DamonMoves::of_actions(self.inventory, &self.order.demoted_to, actions)
     }
 
     /// Whether DAMON reclaims pages, which it demotes nowhere.
     pub(crate) fn pages_out(&self) -> bool {
         let mut actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);
         self.is_on("/sys/module/damon_reclaim/parameters/enabled")
-            || actions.any(|action| action == "pageout")
+            || actions.any(|action| action.name == "pageout")
     }
 
     /// Whether processors are kept for few tasks (`isolcpus=`, `nohz_full=`).

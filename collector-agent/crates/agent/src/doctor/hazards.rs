@@ -3,14 +3,23 @@
 
 use tierscope_sample::advice::{self, Hazard};
 use tierscope_sample::inventory::{Inventory, SwapDevice};
+use tierscope_sysfs::damon_admin::{Action, Target};
 use tierscope_sysfs::{devices, knobs};
+
+use crate::inventory::memory_order::MemoryOrder;
 
 /// The list of swap areas, where the files of a host may lack it, in words.
 pub(super) const SWAP: &str = "swap";
 pub(crate) const LRU_GEN: &str = "/sys/kernel/mm/lru_gen/enabled";
 pub(crate) const MIN_TTL: &str = "/sys/kernel/mm/lru_gen/min_ttl_ms";
-/// A module of the kernel's samples that promotes and demotes by DAMON.
-pub(crate) const DAMON_MTIER: &str = "damon_sample_mtier";
+/// A module of the kernel's samples that promotes and demotes by DAMON, and its switch; the second is what it had at first.
+pub(crate) const DAMON_MTIER: [(&str, &str); 2] = [
+    (
+        "damon_sample_mtier",
+        "/sys/module/damon_sample_mtier/parameters/enabled",
+    ),
+    ("mtier", "/sys/module/mtier/parameters/enable"),
+];
 /// Swap areas that are fuller than this take hardly anything more, in percent; the service has the same limit.
 const SWAP_FULL_PERCENT: i64 = 95;
 /// The first mainline release whose demotion asks which nodes a group of cgroup v2 may use (commit 7d709f49babc).
@@ -29,20 +38,42 @@ pub(crate) fn says(name: &str) -> &'static str {
 pub(crate) struct DamonMoves {
     pub(crate) promotes: bool,
     pub(crate) demotes: bool,
+    /// Whether it puts hot pages on slower nodes, for their bandwidth.
+    pub(crate) spreads: bool,
 }
 
 impl DamonMoves {
     /// By what the schemes that run do, and by the module of the kernel's samples.
-    pub(crate) fn of_actions<'a>(inventory: &Inventory, actions: impl Iterator<Item = &'a str>) -> Self {
-        let path = format!("/sys/module/{DAMON_MTIER}/parameters/enabled");
-        let both = matches!(value(inventory, &path), Some("Y" | "y" | "1"));
-        let mut moves = Self {
-            promotes: both,
-            demotes: both,
-        };
+    pub(crate) fn of_actions<'a>(
+        inventory: &Inventory,
+        lower: &[u32],
+        actions: impl Iterator<Item = &'a Action>,
+    ) -> Self {
+        let is_on = |(_, path): &(&str, &str)| matches!(value(inventory, path), Some("Y" | "y" | "1"));
+        let both = DAMON_MTIER.iter().any(is_on);
+        let moves = Self::of_schemes(lower, actions);
+        Self {
+            promotes: moves.promotes || both,
+            demotes: moves.demotes || both,
+            ..moves
+        }
+    }
+
+    /// By what these schemes do. The node that one moves memory to decides; its action does where that is not told.
+    pub(crate) fn of_schemes<'a>(lower: &[u32], actions: impl Iterator<Item = &'a Action>) -> Self {
+        let mut moves = Self::default();
         for action in actions {
-            moves.promotes |= action == "migrate_hot";
-            moves.demotes |= action == "migrate_cold";
+            let is_down = match action.target {
+                Target::Node(node) => lower.contains(&node),
+                Target::Several => true,
+                Target::NotTold => action.name == "migrate_cold",
+            };
+            match action.name.as_str() {
+                "migrate_hot" if is_down => moves.spreads = true,
+                "migrate_cold" if is_down => moves.demotes = true,
+                "migrate_hot" | "migrate_cold" => moves.promotes = true,
+                _ => {}
+            }
         }
         moves
     }
@@ -51,10 +82,34 @@ impl DamonMoves {
     pub(crate) fn of(inventory: &Inventory) -> Self {
         let findings = inventory.findings.iter();
         let causes = findings.filter(|finding| finding.id == "damon-in-use");
-        let is_word = |letter: char| letter.is_ascii_lowercase() || letter == '_';
-        let words = causes.flat_map(|finding| finding.cause.split(move |letter| !is_word(letter)));
-        Self::of_actions(inventory, words)
+        let actions: Vec<Action> = causes.flat_map(|finding| actions_of(&finding.cause)).collect();
+        Self::of_actions(inventory, &MemoryOrder::of(inventory).demoted_to, actions.iter())
     }
+}
+
+/// Actions that move memory, in the words of the finding, which are those of [`Action`].
+fn actions_of(cause: &str) -> Vec<Action> {
+    let mut actions: Vec<Action> = Vec::new();
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let words: Vec<&str> = cause
+        .split(move |letter| !is_letter(letter))
+        .filter(|word| !word.is_empty())
+        .collect();
+    for (place, name) in words.iter().enumerate() {
+        if !name.starts_with("migrate_") {
+            continue;
+        }
+        let target = match words.get(place + 1..place + 4) {
+            Some(["to", "several", "nodes"]) => Target::Several,
+            Some(["to", "node", number]) => number.parse().map_or(Target::NotTold, Target::Node),
+            _ => Target::NotTold,
+        };
+        actions.push(Action {
+            name: (*name).to_owned(),
+            target,
+        });
+    }
+    actions
 }
 
 /// A setting, or its choice where the value lists several.

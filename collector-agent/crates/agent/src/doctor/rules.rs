@@ -34,6 +34,7 @@ const RULES: &[Rule] = &[
     hardware::unmovable,
     counting::uncounted_demotion,
     counting::two_promoters,
+    counting::hot_pages_in_a_circle,
     memory::mixed_node,
     memory::faster_below,
     memory::gpu_memory,

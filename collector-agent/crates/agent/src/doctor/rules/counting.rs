@@ -1,11 +1,11 @@
 //! Rules about who else moves or watches memory, and about counters that cannot be right.
 
 use tierscope_sample::inventory::Finding;
-use tierscope_sysfs::damon_admin::Kdamond;
+use tierscope_sysfs::damon_admin::{Action, Kdamond};
 
 use super::finding::{BALANCING, CERTAIN, DEMOTION, LIKELY, TIERING_BIT, finding};
 use crate::doctor::Facts;
-use crate::doctor::hazards::{DAMON_MTIER, says};
+use crate::doctor::hazards::{DAMON_MTIER, DamonMoves, says};
 use crate::inventory::balloon_pages;
 
 /// Counters of demoted pages, by who demoted them.
@@ -53,15 +53,14 @@ pub(super) fn uncounted_demotion(facts: &Facts<'_>) -> Option<Finding> {
 pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
     let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
     (mode & TIERING_BIT != 0 && facts.damon().promotes).then(|| {
-        let moves_up = |kdamond: &&Kdamond| kdamond.actions.iter().any(|action| action == "migrate_hot");
-        let mut moving: Vec<String> = facts
-            .kdamonds
-            .iter()
-            .filter(moves_up)
-            .map(|kdamond| format!("kdamond {}", kdamond.index))
-            .collect();
+        let mut moving = who_moves(facts, |moves| moves.promotes);
         if moving.is_empty() {
-            moving.push(format!("module {DAMON_MTIER}"));
+            moving.extend(
+                DAMON_MTIER
+                    .iter()
+                    .filter(|(_, path)| facts.is_on(path))
+                    .map(|(module, _)| format!("module {module}")),
+            );
         }
         let cause = format!(
             "two parts of the kernel promote pages: NUMA balancing (mode {mode}) and DAMON ({}). {}",
@@ -77,6 +76,31 @@ pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// Kernel threads of DAMON that move memory this way.
+fn who_moves(facts: &Facts<'_>, way: impl Fn(DamonMoves) -> bool) -> Vec<String> {
+    let lower = &facts.order.demoted_to;
+    let moves = |kdamond: &&Kdamond| way(DamonMoves::of_schemes(lower, kdamond.actions.iter()));
+    let moving = facts.kdamonds.iter().filter(moves);
+    moving.map(|kdamond| format!("kdamond {}", kdamond.index)).collect()
+}
+
+/// DAMON that puts hot pages where NUMA balancing takes them from.
+pub(super) fn hot_pages_in_a_circle(facts: &Facts<'_>) -> Option<Finding> {
+    let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
+    (mode & TIERING_BIT != 0 && facts.damon().spreads && facts.has_lower_tier()).then(|| {
+        let cause = format!(
+            "DAMON ({}) and NUMA balancing (mode {mode}) work against each other. {}",
+            who_moves(facts, |moves| moves.spreads).join(", "),
+            says("damon-spreads")
+        );
+        let fix = format!(
+            "Leave hot pages to one of them: `sysctl kernel.numa_balancing={}`, or end the scheme.",
+            mode & !TIERING_BIT
+        );
+        finding("hot-pages-in-a-circle", "warning", LIKELY, cause, &fix)
+    })
+}
+
 /// DAMON in use by anybody.
 pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
     let mut users: Vec<String> = facts
@@ -86,16 +110,19 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
             let actions = if kdamond.actions.is_empty() {
                 "watches".to_owned()
             } else {
-                kdamond.actions.join(", ")
+                let actions: Vec<String> = kdamond.actions.iter().map(Action::to_string).collect();
+                actions.join(", ")
             };
             format!("kdamond {} ({}, {actions})", kdamond.index, kdamond.operations)
         })
         .collect();
-    for module in ["damon_reclaim", "damon_lru_sort", "damon_stat", DAMON_MTIER] {
+    for module in ["damon_reclaim", "damon_lru_sort", "damon_stat"] {
         if facts.is_on(&format!("/sys/module/{module}/parameters/enabled")) {
             users.push(format!("module {module}"));
         }
     }
+    let samples = DAMON_MTIER.iter().filter(|(_, path)| facts.is_on(path));
+    users.extend(samples.map(|(module, _)| format!("module {module}")));
     (!users.is_empty()).then(|| {
         let cause = format!(
             "DAMON is in use: {}. Its kernel threads clear accessed bits, so heat by accessed bits reads too low, and a second user \
@@ -127,7 +154,7 @@ pub(super) fn other_moves(facts: &Facts<'_>) -> Option<String> {
     let damon = facts.damon();
     let migrated = facts
         .counter("pgmigrate_success")
-        .filter(|_| !damon.promotes && !damon.demotes)?;
+        .filter(|_| damon == DamonMoves::default())?;
     let accounted = facts
         .sum(&DEMOTED)
         .saturating_add(facts.sum(&ACCOUNTED_MIGRATIONS));
@@ -194,7 +221,7 @@ pub(super) fn unseen_schemes(facts: &Facts<'_>) -> Option<Finding> {
         .kdamonds
         .iter()
         .filter(|kdamond| kdamond.refresh_ms.unwrap_or(0) == 0)
-        .filter(|kdamond| kdamond.actions.iter().any(|action| action != "stat"))
+        .filter(|kdamond| kdamond.actions.iter().any(|action| action.name != "stat"))
         .map(|kdamond| kdamond.index.to_string())
         .collect();
     (!unseen.is_empty()).then(|| {

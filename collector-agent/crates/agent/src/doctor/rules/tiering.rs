@@ -141,7 +141,7 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
 fn then_promotion(facts: &Facts<'_>) -> Option<String> {
     let why = why_together("F2");
     match mode_of(facts) {
-        _ if facts.damon().promotes => None,
+        _ if facts.damon().promotes || facts.damon().spreads => None,
         Some(mode) if mode & TIERING_BIT != 0 => None,
         Some(_) if lacks_tiering_mode(facts) => Some(format!("{why} {}", says("no-tiering-mode"))),
         Some(mode) => Some(format!(
@@ -157,7 +157,7 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     let Lower::Slower(nodes) = facts.order.lower() else {
         return None;
     };
-    if facts.damon().promotes {
+    if facts.damon().promotes || facts.damon().spreads {
         return None;
     }
     let mut confidence = certainty(facts, &nodes);

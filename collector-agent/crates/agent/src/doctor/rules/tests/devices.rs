@@ -2,7 +2,7 @@
 
 use tierscope_sample::inventory::Unmovable;
 use tierscope_sysfs::cxl::{Errors, Link, Memory, Pci, Region};
-use tierscope_sysfs::damon_admin::Kdamond;
+use tierscope_sysfs::damon_admin::{Action, Kdamond};
 use tierscope_sysfs::devices::Dax;
 use tierscope_sysfs::hotness::Instance;
 use tierscope_sysfs::memory_blocks::Blocks;
@@ -231,7 +231,10 @@ fn others_who_move_or_watch_memory_are_named() {
         pid: Some(5),
         refresh_ms: Some(1000),
         operations: "paddr".into(),
-        actions: vec![action.into()],
+        actions: vec![Action {
+            name: action.into(),
+            ..Action::default()
+        }],
     };
     facts.kdamonds = vec![kdamond("stat")];
     assert_eq!(ids_of(&all(&facts)), ["damon-in-use"]);
@@ -246,7 +249,7 @@ fn others_who_move_or_watch_memory_are_named() {
         );
         assert!(found[2].cause.contains("kdamond 0") && found[2].fix.contains("update_schemes_stats"));
     }
-    facts.kdamonds[0].actions = vec!["stat".into()];
+    facts.kdamonds = vec![kdamond("stat")];
     assert_eq!(ids_of(&all(&facts)), ["damon-in-use"], "there is nothing to see");
     let mut inventory = healthy();
     inventory.knobs.push(Knob {

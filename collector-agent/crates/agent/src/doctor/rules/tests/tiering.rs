@@ -1,10 +1,10 @@
 //! Advice on demotion and promotion does no harm: what makes it do so is named, and findings lead to no circle.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use tierscope_sysfs::damon_admin::Kdamond;
+use tierscope_sysfs::damon_admin::{Action, Kdamond, Target};
 
 use super::*;
-use crate::doctor::hazards::{LRU_GEN, MIN_TTL, says};
+use crate::doctor::hazards::{DamonMoves, LRU_GEN, MIN_TTL, says};
 use crate::inventory::memory_order::TierOrder;
 
 /// A host with a slower tier on this kernel, demotion and promotion as given, MGLRU and no swap.
@@ -111,6 +111,37 @@ fn services_that_demotion_would_take_out_of_their_cpuset_are_named() {
     }
 }
 
+fn told(name: &str, target: Target) -> Action {
+    Action {
+        name: name.to_owned(),
+        target,
+    }
+}
+
+#[test]
+fn damon_that_puts_hot_pages_on_the_slower_node_is_no_promotion() {
+    for target in [Target::Node(1), Target::Several] {
+        for (balancing, ids) in [("2", "hot-pages-in-a-circle damon-in-use"), ("0", "damon-in-use")] {
+            let mut inventory = healthy();
+            set(&mut inventory, BALANCING, balancing);
+            let mut spread = facts(&inventory);
+            spread.kdamonds = vec![Kdamond {
+                operations: "vaddr".into(),
+                refresh_ms: Some(1000),
+                actions: vec![told("migrate_hot", target)],
+                ..Kdamond::default()
+            }];
+            let findings = all(&spread);
+            let found: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+            assert_eq!(found.join(" "), ids, "{target:?}");
+            let mut inventory = inventory.clone();
+            inventory.findings = findings;
+            let moves = DamonMoves::of(&inventory);
+            assert_eq!((moves.promotes, moves.demotes, moves.spreads), (false, false, true));
+        }
+    }
+}
+
 #[test]
 fn damon_that_tiers_leads_to_no_circle() {
     let with = |actions: &[&str], demotion: &str, balancing: &str| {
@@ -121,7 +152,7 @@ fn damon_that_tiers_leads_to_no_circle() {
         facts.kdamonds = vec![Kdamond {
             operations: "paddr".into(),
             refresh_ms: Some(1000),
-            actions: actions.iter().map(|action| (*action).to_owned()).collect(),
+            actions: actions.iter().map(|action| told(action, Target::NotTold)).collect(),
             ..Kdamond::default()
         }];
         let warns = all(&facts)
@@ -151,12 +182,19 @@ fn the_sample_module_of_damon_tiers_as_well() {
     let mut inventory = healthy();
     set(&mut inventory, DEMOTION, "false");
     set(&mut inventory, BALANCING, "1");
-    inventory.knobs.push(Knob {
-        path: "/sys/module/damon_sample_mtier/parameters/enabled".into(),
-        value: Some("Y".into()),
-        unavailable: None,
-    });
-    assert_eq!(ids(&inventory), ["damon-in-use"]);
+    let switches = [
+        "/sys/module/damon_sample_mtier/parameters/enabled",
+        "/sys/module/mtier/parameters/enable",
+    ];
+    for path in switches {
+        inventory.knobs.retain(|knob| !switches.contains(&knob.path.as_str()));
+        inventory.knobs.push(Knob {
+            path: path.into(),
+            value: Some("Y".into()),
+            unavailable: None,
+        });
+        assert_eq!(ids(&inventory), ["damon-in-use"], "{path}");
+    }
     set(&mut inventory, BALANCING, "3");
     let both = of(&inventory, "two-promoters");
     assert_eq!(both.severity, "info");
@@ -518,7 +556,7 @@ fn what_damon_pages_out_is_never_demoted() {
         let mut facts = facts(&inventory);
         facts.kdamonds = vec![Kdamond {
             operations: "paddr".into(),
-            actions: vec!["pageout".into()],
+            actions: vec![told("pageout", Target::NotTold)],
             ..Kdamond::default()
         }];
         assert!(
