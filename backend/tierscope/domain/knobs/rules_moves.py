@@ -190,7 +190,7 @@ def _share_of_writes(slow_write_gb_per_s: float) -> int:
 
 def _ceiling(limit_mib_per_s: int, nodes: int) -> Effect:
     most = limited_bytes_per_s(limit_mib_per_s, nodes)
-    return Effect("promotion", most, 0.0, most, None, "bytes_per_s", "L kernel text: a hard limit per node and second")
+    return Effect("promotion", most, 0.0, most, None, "bytes_per_s", "L kernel text: a limit per node and second, while less than a sixteenth of it (1 GiB at least) is free")
 
 
 def threshold(facts: Facts) -> Advice | Unknown | None:

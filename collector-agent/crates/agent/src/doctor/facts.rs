@@ -217,6 +217,15 @@ impl<'a> Facts<'a> {
         matches!(self.order.lower(), Lower::Slower(_) | Lower::NotKnown(_))
     }
 
+    /// How many nodes take promotions, each with the limit for itself: those of DRAM with processors, as the service counts.
+    pub(crate) fn promotion_nodes(&self) -> usize {
+        let nodes = self.inventory.nodes.iter();
+        let takes = |node: &&Node| {
+            !node.cpulist.is_empty() && node.memory_bytes != Some(0) && !self.order.demoted_to.contains(&node.id)
+        };
+        nodes.filter(takes).count()
+    }
+
     /// Which ways DAMON moves pages between tiers.
     pub(crate) fn damon(&self) -> DamonMoves {
         let actions = self.kdamonds.iter().flat_map(|kdamond| &kdamond.actions);

@@ -149,9 +149,8 @@ fn rate_limit_off(facts: &Facts<'_>) -> Option<Finding> {
             "the promotion limit is {limit_mib_per_s} MiB/s, which is no limit: the kernel tunes its threshold of hotness by \
              it, so nearly every touched page counts as hot"
         );
-        let fix = "Set kernel.numa_balancing_promote_rate_limit_MBps to about a tenth of the slow tier's write bandwidth, \
-                   200 to 1000 for CXL.";
-        finding("promotion-limit-off", "info", LIKELY, cause, fix)
+        let fix = tiering::set_limit(facts, "200 to 1000 for CXL");
+        finding("promotion-limit-off", "info", LIKELY, cause, &fix)
     })
 }
 

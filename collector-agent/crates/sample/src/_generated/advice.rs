@@ -88,7 +88,7 @@ pub const CHARTERS: &[Charter] = &[
         doctor: &["promotion-limit-off", "promotion-limit-zero"],
         says: "",
         fix: "",
-        sources: &["commit c6833e10008f (6.1) memory tiering: rate limit NUMA migration throughput", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing_promote_rate_limit_MBps"],
+        sources: &["commit c6833e10008f (6.1) memory tiering: rate limit NUMA migration throughput", "kernel/sched/fair.c pgdat_free_space_enough; lore.kernel.org/linux-mm/20250729035101.1601407-1-ruansy.fnst@fujitsu.com: promotions that no limit counts, while DRAM has room (PGPROMOTE_CANDIDATE_NRL)", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing_promote_rate_limit_MBps"],
     },
     Charter {
         rule: "F5",

@@ -257,14 +257,23 @@ fn unseen(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
+/// What to set the promotion limit to, which each node of DRAM has for itself.
+pub(super) fn set_limit(facts: &Facts<'_>, else_mib_per_s: &str) -> String {
+    let whole = format!(
+        "Set kernel.numa_balancing_promote_rate_limit_MBps to about a tenth of the slow tier's write bandwidth, {else_mib_per_s}"
+    );
+    match facts.promotion_nodes() {
+        0 | 1 => format!("{whole}."),
+        nodes => format!("{whole}, divided by {nodes}. {}", says("several-dram-nodes")),
+    }
+}
+
 /// A limit that lets nothing pass.
 pub(super) fn rate_limit_zero(facts: &Facts<'_>) -> Option<Finding> {
     let promotes = mode_of(facts)? & TIERING_BIT != 0;
     (promotes && facts.knob(RATE_LIMIT)? == "0" && facts.may_tier()).then(|| {
-        let cause = "the promotion limit is 0 MiB/s: the kernel looks for hot pages and promotes none of them";
-        let fix = "Set kernel.numa_balancing_promote_rate_limit_MBps to about a tenth of the slow tier's write bandwidth, 200 where \
-                   that is not known.";
-        finding("promotion-limit-zero", "warning", CERTAIN, cause, fix)
+        let cause = "the promotion limit is 0 MiB/s: the kernel looks for hot pages and promotes none of them once DRAM is nearly full";
+        finding("promotion-limit-zero", "warning", CERTAIN, cause, &set_limit(facts, "200 where that is not known"))
     })
 }
 

@@ -407,6 +407,27 @@ fn settings_that_undo_tiering_are_told() {
 }
 
 #[test]
+fn a_promotion_limit_is_that_of_one_dram_node() {
+    for (limit, id) in [("0", "promotion-limit-zero"), ("65536", "promotion-limit-off")] {
+        let mut inventory = healthy();
+        set(&mut inventory, RATE_LIMIT, limit);
+        assert!(!of(&inventory, id).fix.contains("divided"), "{id}");
+        let other = Node {
+            id: 2,
+            cpulist: "4-7".into(),
+            ..inventory.nodes[0].clone()
+        };
+        inventory.nodes.push(other);
+        inventory.tiers[0].nodes.push(2);
+        let fix = of(&inventory, id).fix;
+        assert!(
+            fix.contains("divided by 2") && fix.contains(says("several-dram-nodes")),
+            "{fix}"
+        );
+    }
+}
+
+#[test]
 fn services_bound_by_a_memory_policy_are_named_where_they_leave_out_the_lower_tier() {
     let inventory = healthy();
     let mut bound = facts(&inventory);
