@@ -320,6 +320,29 @@ def test_processors_kept_for_few_tasks_and_merged_pages_are_named_beside_promoti
     assert HAZARDS["ksm"].says not in quiet
 
 
+def test_a_kernel_that_promotes_without_a_limit_is_told_so() -> None:
+    says = HAZARDS["no-promotion-limit"].says
+    for release, is_told in (("5.19.17", True), ("6.0.9", True), ("6.1.0", False)):
+        assert (says in risk_of(on(SPILL, kernel_release=release))) == is_told, release
+    backported = with_knobs(on(SPILL, kernel_release="5.14.0-427.13.1.el9_4.x86_64"), {RATE_LIMIT: "65536"})
+    assert says not in risk_of(backported)
+
+
+def test_multi_size_huge_pages_that_balancing_passes_over_are_named() -> None:
+    says = HAZARDS["large-folios"].says
+    thp = "/sys/kernel/mm/transparent_hugepage"
+    for small, of_all, release, is_told in (
+        ("always", "never", "6.8.0-45-generic", True),
+        ("inherit", "madvise", "6.8.0-45-generic", True),
+        ("inherit", "never", "6.8.0-45-generic", False),
+        ("never", "always", "6.8.0-45-generic", False),
+        ("always", "always", "6.10.2", False),
+    ):
+        sizes = {f"{thp}/hugepages-64kB/enabled": small, f"{thp}/hugepages-2048kB/enabled": "always"}
+        host = with_knobs(on(SPILL, kernel_release=release), {**sizes, f"{thp}/enabled": of_all})
+        assert (says in risk_of(host)) == is_told, (small, of_all, release)
+
+
 def test_a_gpu_that_waits_for_hint_faults_is_named_beside_promotion() -> None:
     cause = "GPUs here are driven by amdgpu, which follows the mappings of programs"
     host = read_host({"findings": [{"id": "gpu-driver", "cause": cause}]})

@@ -28,6 +28,7 @@ INTERLEAVE_AUTO = (f"{INTERLEAVE}/auto", f"{INTERLEAVE}/__auto_type")
 """The switch under its name, and under that of kernel builds in which a macro swallowed it."""
 LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
 MIN_TTL = "/sys/kernel/mm/lru_gen/min_ttl_ms"
+THP = "/sys/kernel/mm/transparent_hugepage"
 KSM_RUN = "/sys/kernel/mm/ksm/run"
 KEPT_CPUS = ("/sys/devices/system/cpu/isolated", "/sys/devices/system/cpu/nohz_full")
 ZSWAP = "/sys/module/zswap/parameters/enabled"

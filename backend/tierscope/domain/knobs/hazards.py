@@ -20,6 +20,7 @@ from tierscope.domain.knobs.facts import (
     NUMA_BALANCING,
     RATE_LIMIT,
     SWAP_FULL,
+    THP,
     TIERING_BIT,
     ZSWAP,
     Facts,
@@ -184,6 +185,25 @@ def _no_tiering_mode(facts: Facts) -> bool | None:
     return None if ".el9" in host.kernel_release else True
 
 
+def _no_promotion_limit(facts: Facts) -> bool | None:
+    """A kernel whose vendor brought the limit back has its file."""
+    return False if RATE_LIMIT in facts.host.knobs else True if facts.host.agent_told else None
+
+
+_SIZE = re.compile(rf"{THP}/hugepages-([0-9]+)kB/enabled")
+
+
+def _large_folios(facts: Facts) -> bool | None:
+    """Huge pages of a size below the largest, which is mapped whole, are handed out."""
+    knobs = facts.host.knobs
+    sizes = {int(match[1]): value for path, value in knobs.items() if (match := _SIZE.fullmatch(path))}
+    if not sizes:
+        return False if facts.host.agent_told else None
+    of_all = (knobs.get(f"{THP}/enabled") or "").strip()
+    smaller = [(value or "").strip() for size, value in sizes.items() if size != max(sizes)]
+    return any((of_all if value == "inherit" else value) in ("always", "madvise") for value in smaller)
+
+
 def _slow_tier_full(facts: Facts) -> bool | None:
     room = facts.host.slow_has_room
     return None if room is None else not room
@@ -211,6 +231,8 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "damon-spreads": lambda facts: facts.host.damon_spreads,
     "damon-pages-out": lambda facts: facts.host.pages_out,
     "no-tiering-mode": _no_tiering_mode,
+    "no-promotion-limit": _no_promotion_limit,
+    "large-folios": _large_folios,
     "isolated-cpus": lambda facts: any(facts.host.knobs.get(path) not in (None, "", "(null)") for path in KEPT_CPUS),
     "ksm": lambda facts: facts.host.number(KSM_RUN) == 1,
     "gpu-driver": lambda facts: facts.host.gpus is not None or (False if facts.host.agent_told else None),

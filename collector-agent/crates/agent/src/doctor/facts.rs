@@ -245,6 +245,27 @@ impl<'a> Facts<'a> {
         knobs::KEPT_CPUS.iter().any(|path| is_list(path))
     }
 
+    /// Whether huge pages of a size below the largest, which is mapped whole, are handed out.
+    pub(crate) fn uses_large_folios(&self) -> bool {
+        const OF_ALL: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+        let size_of = |path: &str| -> Option<u32> {
+            let size = path.strip_prefix("/sys/kernel/mm/transparent_hugepage/hugepages-")?;
+            size.strip_suffix("kB/enabled")?.parse().ok()
+        };
+        let knobs = self.inventory.knobs.iter();
+        let sizes: Vec<(u32, &str)> = knobs
+            .filter_map(|knob| Some((size_of(&knob.path)?, knob.path.as_str())))
+            .collect();
+        let largest = sizes.iter().map(|(size, _)| *size).max();
+        let given = |path: &str| match self.knob(path) {
+            Some("inherit") => self.knob(OF_ALL),
+            value => value,
+        };
+        sizes.iter().any(|(size, path)| {
+            Some(*size) != largest && matches!(given(path), Some("always" | "madvise"))
+        })
+    }
+
     /// Whether swap takes more; `None` where the files do not hold it.
     pub(crate) fn swap_has_room(&self) -> Option<bool> {
         if self.lacks.contains(&SWAP) {

@@ -215,6 +215,14 @@ fn before_promotion(facts: &Facts<'_>) -> Vec<String> {
         ("isolated-cpus", facts.isolates_cpus()),
         ("ksm", facts.knob(KSM_RUN) == Some("1")),
         ("gpu-driver", !facts.gpu_drivers.is_empty()),
+        (
+            "no-promotion-limit",
+            facts.knob(RATE_LIMIT).is_none() && exists_here(facts, "no-promotion-limit"),
+        ),
+        (
+            "large-folios",
+            facts.uses_large_folios() && exists_here(facts, "large-folios"),
+        ),
     ];
     let there = hazards.into_iter().filter(|(_, is_there)| *is_there);
     let asked = other_mover(facts).into_iter().chain(unseen(facts));
@@ -223,14 +231,17 @@ fn before_promotion(facts: &Facts<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Whether the kernel of this host has a hazard, as far as its release tells.
+fn exists_here(facts: &Facts<'_>, hazard: &str) -> bool {
+    let release = &facts.inventory.kernel_release;
+    advice::hazard(hazard).is_some_and(|hazard| hazard.exists_on(release) == Some(true))
+}
+
 /// Whether `kernel.numa_balancing` takes 0 and 1 alone. A kernel that has the limit or the tiers of later ones has the mode,
 /// and RHEL 9 has it under an older number, not from its first release on.
 fn lacks_tiering_mode(facts: &Facts<'_>) -> bool {
-    let release = &facts.inventory.kernel_release;
-    let is_old =
-        advice::hazard("no-tiering-mode").is_some_and(|hazard| hazard.exists_on(release) == Some(true));
-    is_old
-        && !release.contains(".el9")
+    exists_here(facts, "no-tiering-mode")
+        && !facts.inventory.kernel_release.contains(".el9")
         && facts.knob(RATE_LIMIT).is_none()
         && facts.order.tiers != TierOrder::Kernel
 }

@@ -545,6 +545,25 @@ fn what_balancing_costs_or_passes_over_is_named() {
         assert_eq!(off.confidence == CERTAIN, hazard.is_empty(), "{path}");
         assert!(off.fix.contains(says(hazard)), "{}", off.fix);
     }
+    let mut early = inventory.clone();
+    early.kernel_release = "5.19.17".into();
+    early.knobs.retain(|knob| knob.path != RATE_LIMIT);
+    assert!(of(&early, "promotion-off").fix.contains(says("no-promotion-limit")));
+    early.kernel_release = "6.1.9".into();
+    assert!(!of(&early, "promotion-off").fix.contains(says("no-promotion-limit")));
+    for (release, size, is_told) in [("6.8.0", "64", true), ("6.10.1", "64", false), ("6.8.0", "2048", false)] {
+        let mut huge = inventory.clone();
+        huge.kernel_release = release.into();
+        for kib in ["64", "2048"] {
+            huge.knobs.push(Knob {
+                path: format!("/sys/kernel/mm/transparent_hugepage/hugepages-{kib}kB/enabled"),
+                value: Some(if kib == size { "always inherit [madvise] never" } else { "always inherit madvise [never]" }.into()),
+                unavailable: None,
+            });
+        }
+        let fix = of(&huge, "promotion-off").fix;
+        assert_eq!(fix.contains(says("large-folios")), is_told, "{release} {size}");
+    }
     let mut with_gpus = facts(&inventory);
     with_gpus.gpu_drivers = vec!["amdgpu"];
     assert!(find(&with_gpus, "promotion-off").unwrap().fix.contains(says("gpu-driver")));
