@@ -41,6 +41,7 @@ const RULES: &[Rule] = &[
     memory::cpuless_in_top_tier,
     tiering::demotion_off,
     tiering::promotion_off,
+    tiering::mode_without_tier,
     memory::lower_not_known,
     memory::faster_above,
     cgroup_v1,

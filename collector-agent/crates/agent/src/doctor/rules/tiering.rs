@@ -209,6 +209,26 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     ))
 }
 
+/// The tiering mode where all memory is in the tier of the processors, which the scanner then walks and skips (commit
+/// a1a3a2fc304d, 5.18).
+pub(super) fn mode_without_tier(facts: &Facts<'_>) -> Option<Finding> {
+    let mode = mode_of(facts)?;
+    let is_alone = facts.order.tiers == TierOrder::Kernel
+        && !facts.has_lower_tier()
+        && facts.order.slower.is_empty()
+        && facts.promotion_nodes() > 1;
+    (is_alone && mode & TIERING_BIT != 0 && mode & CLASSIC_BIT == 0).then(|| {
+        let cause = format!(
+            "kernel.numa_balancing is {mode}, and no slower memory is online: the scanner passes over all memory, and nothing moves \
+             between the {} nodes with processors either",
+            facts.promotion_nodes()
+        );
+        let fix = "Nothing, if slower memory comes online later. Else `sysctl kernel.numa_balancing=1` to balance between these nodes, \
+                   or 0 to leave memory where it is.";
+        finding("tiering-mode-without-tier", "info", CERTAIN, cause, fix)
+    })
+}
+
 /// What to ask, and what promotion does harm to here; nothing where nothing shows.
 fn before_promotion(facts: &Facts<'_>) -> Vec<String> {
     let hazards = [

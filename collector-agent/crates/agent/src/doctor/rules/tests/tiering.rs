@@ -407,6 +407,31 @@ fn settings_that_undo_tiering_are_told() {
 }
 
 #[test]
+fn the_tiering_mode_without_a_slower_tier_balances_nothing() {
+    let with = |mode: &str, sockets: bool| {
+        let mut inventory = healthy();
+        inventory.tier_order = TierOrder::Kernel.name().to_owned();
+        inventory.tiers.truncate(1);
+        set(&mut inventory, BALANCING, mode);
+        if sockets {
+            inventory.nodes[1] = Node {
+                id: 1,
+                cpulist: "4-7".into(),
+                ..inventory.nodes[0].clone()
+            };
+            inventory.tiers[0].nodes.push(1);
+        } else {
+            inventory.nodes.truncate(1);
+        }
+        find(&facts(&inventory), "tiering-mode-without-tier").is_some()
+    };
+    assert!(with("2", true));
+    assert!(!with("3", true), "bit 1 balances");
+    assert!(!with("1", true) && !with("0", true));
+    assert!(!with("2", false), "there is nothing to balance");
+}
+
+#[test]
 fn a_promotion_limit_is_that_of_one_dram_node() {
     for (limit, id) in [("0", "promotion-limit-zero"), ("65536", "promotion-limit-off")] {
         let mut inventory = healthy();
