@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tierscope_procfs::{counters, host, numa_maps, process, zoneinfo};
 use tierscope_rootfs::{DENIED, Missing, Reader};
 use tierscope_sample::inventory::{FileProblem, Inventory, Node};
+use tierscope_sample::service::pod_uid;
 use tierscope_sysfs::damon_admin::{self, Kdamond};
 use tierscope_sysfs::memory_blocks::{self, Blocks};
 use tierscope_sysfs::{cgroup, cxl, devices, gpus, hotness, knobs, node_classes, ratings};
@@ -61,6 +62,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) movers: Vec<String>,
     /// Services that may not use some node with memory, with the nodes that they may not use.
     pub(crate) barred: Vec<(String, Vec<u32>)>,
+    /// Services with a process in a pod, whose cpuset the kubelet writes.
+    pub(crate) in_pods: BTreeSet<String>,
     /// Services whose processes a memory policy of theirs binds to nodes, with the nodes that it leaves out.
     pub(crate) bound: Vec<(String, Vec<u32>)>,
     /// Services of whose processes NUMA balancing passes over the memory, with the policy for which it does.
@@ -168,6 +171,7 @@ impl<'a> Facts<'a> {
                 inventory,
                 by_service(discovered, |pid| process::allowed_nodes(reader, pid)),
             ),
+            in_pods: in_pods(discovered),
             sees: Sees {
                 processes: !discovered.processes.is_empty(),
                 policies: !policies.is_empty(),
@@ -221,7 +225,9 @@ impl<'a> Facts<'a> {
     pub(crate) fn promotion_nodes(&self) -> usize {
         let nodes = self.inventory.nodes.iter();
         let takes = |node: &&Node| {
-            !node.cpulist.is_empty() && node.memory_bytes != Some(0) && !self.order.demoted_to.contains(&node.id)
+            !node.cpulist.is_empty()
+                && node.memory_bytes != Some(0)
+                && !self.order.demoted_to.contains(&node.id)
         };
         nodes.filter(takes).count()
     }
@@ -261,9 +267,9 @@ impl<'a> Facts<'a> {
             Some("inherit") => self.knob(OF_ALL),
             value => value,
         };
-        sizes.iter().any(|(size, path)| {
-            Some(*size) != largest && matches!(given(path), Some("always" | "madvise"))
-        })
+        sizes
+            .iter()
+            .any(|(size, path)| Some(*size) != largest && matches!(given(path), Some("always" | "madvise")))
     }
 
     /// Whether swap takes more; `None` where the files do not hold it.
@@ -442,6 +448,12 @@ fn zones(reader: &mut Reader) -> (Vec<u32>, BTreeMap<u32, i64>) {
     } else {
         (Vec::new(), BTreeMap::new())
     }
+}
+
+fn in_pods(discovered: &Discovered) -> BTreeSet<String> {
+    let processes = discovered.processes.iter();
+    let in_pods = processes.filter(|process| pod_uid(&process.cgroup).is_some());
+    in_pods.map(|process| process.service.to_string()).collect()
 }
 
 /// What one process of each service answers; without those of which none does.

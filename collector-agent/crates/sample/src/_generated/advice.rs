@@ -354,7 +354,7 @@ pub const HAZARDS: &[Hazard] = &[
         from_kernel: "",
         before_kernel: "",
         unsure_kernel: "",
-        sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa: should not be enabled on systems which need strict cpuset location guarantees", "Documentation/driver-api/cxl/allocation/reclaim.rst, cpusets.mems_allowed quirk", "commit 7d709f49babc (6.16) vmscan,cgroup: apply mems_effective to reclaim", "commit 1aceed565ff1 (7.0) mm/vmscan: fix demotion targets checks in reclaim/demotion; stable@vger.kernel.org, PATCH 6.19 796/844 of 28 February 2026"],
+        sources: &["Documentation/ABI/testing/sysfs-kernel-mm-numa: should not be enabled on systems which need strict cpuset location guarantees", "Documentation/driver-api/cxl/allocation/reclaim.rst, cpusets.mems_allowed quirk", "commit 7d709f49babc (6.16) vmscan,cgroup: apply mems_effective to reclaim", "commit 1aceed565ff1 (7.0) mm/vmscan: fix demotion targets checks in reclaim/demotion; stable@vger.kernel.org, PATCH 6.19 796/844 of 28 February 2026", "kubernetes.io/docs/tasks/administer-cluster/memory-manager: the kubelet writes cpuset.mems of guaranteed pods"],
     },
     Hazard {
         name: "membind",

@@ -81,7 +81,9 @@ fn who_moves(facts: &Facts<'_>, way: impl Fn(DamonMoves) -> bool) -> Vec<String>
     let lower = &facts.order.demoted_to;
     let moves = |kdamond: &&Kdamond| way(DamonMoves::of_schemes(lower, kdamond.actions.iter()));
     let moving = facts.kdamonds.iter().filter(moves);
-    moving.map(|kdamond| format!("kdamond {}", kdamond.index)).collect()
+    moving
+        .map(|kdamond| format!("kdamond {}", kdamond.index))
+        .collect()
 }
 
 /// DAMON that puts hot pages where NUMA balancing takes them from.

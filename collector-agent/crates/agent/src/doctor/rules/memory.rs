@@ -378,11 +378,22 @@ fn struct_pages_stay_below(facts: &Facts<'_>) -> bool {
 pub(super) fn zswap_placement(facts: &Facts<'_>) -> Option<Finding> {
     let release = &facts.inventory.kernel_release;
     let is_there = hazard("zswap-placement")?.exists_on(release) == Some(true);
-    let zswap = facts.is_on("/sys/module/zswap/parameters/enabled").then_some("zswap is on");
-    let zram = facts.inventory.swaps.iter().any(is_zram).then_some("swap is on zram");
+    let zswap = facts
+        .is_on("/sys/module/zswap/parameters/enabled")
+        .then_some("zswap is on");
+    let zram = facts
+        .inventory
+        .swaps
+        .iter()
+        .any(is_zram)
+        .then_some("swap is on zram");
     let used: Vec<&str> = zswap.into_iter().chain(zram).collect();
     (is_there && facts.may_tier() && !used.is_empty()).then(|| {
-        let cause = format!("{} with kernel {release}. {}", used.join(" and "), says("zswap-placement"));
+        let cause = format!(
+            "{} with kernel {release}. {}",
+            used.join(" and "),
+            says("zswap-placement")
+        );
         let fix = charter("zswap").map_or("", |charter| charter.fix);
         finding("zswap-placement", "info", LIKELY, cause, fix)
     })

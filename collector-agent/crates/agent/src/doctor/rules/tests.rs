@@ -4,7 +4,7 @@ mod devices;
 mod memory;
 mod tiering;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tierscope_sample::inventory::{Inventory, Knob, Node, SwapDevice, Tier};
 
@@ -83,6 +83,7 @@ fn facts(inventory: &Inventory) -> Facts<'_> {
         clearers: Vec::new(),
         movers: Vec::new(),
         barred: Vec::new(),
+        in_pods: BTreeSet::new(),
         bound: Vec::new(),
         passed_over: Vec::new(),
         sees: Sees {

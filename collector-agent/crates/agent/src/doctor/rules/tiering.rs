@@ -391,22 +391,43 @@ pub(super) fn gpu_driver(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// How these services get the nodes that they may not use.
+fn allow_nodes(facts: &Facts<'_>, services: &[&str]) -> String {
+    let (pods, units): (Vec<&str>, Vec<&str>) = services
+        .iter()
+        .partition(|service| facts.in_pods.contains(**service));
+    let of_units = "add the node to cpuset.mems (AllowedMemoryNodes= of the unit).";
+    let of_pods = "The kubelet writes cpuset.mems of pods again: its Memory Manager with policy Static gives guaranteed pods as few nodes \
+                   as hold their request. They get the node by policy None, or as pods of another class.";
+    match (units.is_empty(), pods.is_empty()) {
+        (false, true) => of_units.to_owned(),
+        (true, _) => format!("leave it to the kubelet. {of_pods}"),
+        (false, false) => format!("{of_units} {of_pods}"),
+    }
+}
+
 /// Services whose cpuset bars nodes of the lower tiers.
 pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
     let services = facts.barred_services();
     (!services.is_empty()).then(|| {
         let nodes = numbers(&facts.order.demoted_to);
-        let cause = format!("cpusets keep services away from the slower node {nodes}: {}", named(&services));
+        let cause = format!(
+            "cpusets keep services away from the slower node {nodes}: {}",
+            named(&services)
+        );
         let leaves = demotes(facts) == Some(true) && !hazards::heeds_cpusets(facts.inventory);
         let fix = if leaves {
             "Demotion is on. Where these services must keep to their nodes, turn it off (`echo 0 > \
-             /sys/kernel/mm/numa/demotion_enabled`), or use cgroup v2 on Linux 6.16 or later. Else add the node to cpuset.mems \
-             (AllowedMemoryNodes= of the unit)."
+             /sys/kernel/mm/numa/demotion_enabled`), or use cgroup v2 on Linux 6.16 or later."
         } else {
-            "Nothing, if latency demands it. Else add the node to cpuset.mems (AllowedMemoryNodes= of the unit)."
+            "Nothing, if latency demands it."
         };
         let severity = if leaves { "warning" } else { "info" };
-        let fix = format!("{fix} {}", says("strict-cpuset"));
+        let fix = format!(
+            "{fix} Else {} {}",
+            allow_nodes(facts, &services),
+            says("strict-cpuset")
+        );
         finding("cpuset-bars-slow-tier", severity, CERTAIN, cause, &fix)
     })
 }
@@ -565,7 +586,9 @@ fn demotion_wakes(facts: &Facts<'_>) -> bool {
 /// What wakes kswapd on a node: a reclaim that gets somewhere, and since [`WAKES_WHEN_BALANCED`] one that balances the node.
 fn reclaim_by_hand(facts: &Facts<'_>, node: u32) -> String {
     let how = if advice::precedes(&facts.inventory.kernel_release, WAKES_WHEN_BALANCED) == Some(false) {
-        format!("by hand until free memory of node {node} is over its high watermark, which alone wakes kswapd")
+        format!(
+            "by hand until free memory of node {node} is over its high watermark, which alone wakes kswapd"
+        )
     } else {
         "once by hand".to_owned()
     };

@@ -281,6 +281,27 @@ fn services_that_may_not_use_the_slower_node_are_named() {
 }
 
 #[test]
+fn pods_have_their_nodes_of_the_kubelet() {
+    let inventory = healthy();
+    let mut facts = facts(&inventory);
+    facts.barred = vec![("shop/db".into(), vec![1]), ("host/web".into(), vec![1])];
+    let fix_of = |facts: &Facts<'_>| all(facts)[0].fix.clone();
+    assert!(!fix_of(&facts).contains("kubelet"));
+    facts.in_pods.insert("shop/db".into());
+    let fix = fix_of(&facts);
+    assert!(
+        fix.contains("kubelet") && fix.contains("AllowedMemoryNodes="),
+        "{fix}"
+    );
+    facts.barred.truncate(1);
+    let fix = fix_of(&facts);
+    assert!(
+        fix.contains("Memory Manager") && !fix.contains("AllowedMemoryNodes="),
+        "{fix}"
+    );
+}
+
+#[test]
 fn settings_that_surprise_are_told() {
     let mut inventory = healthy();
     inventory.knobs.push(Knob {

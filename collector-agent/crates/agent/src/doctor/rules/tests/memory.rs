@@ -298,7 +298,11 @@ fn compressed_pages_of_a_lower_tier_are_told_on_kernels_that_misplace_them() {
     set(&mut inventory, "/sys/module/zswap/parameters/enabled", "N");
     assert_eq!(ids(&inventory), Vec::<String>::new());
     inventory.swaps[0].name = "/dev/zram0".into();
-    assert_eq!(ids(&inventory), ["zswap-placement"], "zram has its memory from there too");
+    assert_eq!(
+        ids(&inventory),
+        ["zswap-placement"],
+        "zram has its memory from there too"
+    );
     inventory.kernel_release = "6.16.0".into();
     assert_eq!(ids(&inventory), Vec::<String>::new());
 }

@@ -137,7 +137,10 @@ fn damon_that_puts_hot_pages_on_the_slower_node_is_no_promotion() {
             let mut inventory = inventory.clone();
             inventory.findings = findings;
             let moves = DamonMoves::of(&inventory);
-            assert_eq!((moves.promotes, moves.demotes, moves.spreads), (false, false, true));
+            assert_eq!(
+                (moves.promotes, moves.demotes, moves.spreads),
+                (false, false, true)
+            );
         }
     }
 }
@@ -152,7 +155,10 @@ fn damon_that_tiers_leads_to_no_circle() {
         facts.kdamonds = vec![Kdamond {
             operations: "paddr".into(),
             refresh_ms: Some(1000),
-            actions: actions.iter().map(|action| told(action, Target::NotTold)).collect(),
+            actions: actions
+                .iter()
+                .map(|action| told(action, Target::NotTold))
+                .collect(),
             ..Kdamond::default()
         }];
         let warns = all(&facts)
@@ -187,7 +193,9 @@ fn the_sample_module_of_damon_tiers_as_well() {
         "/sys/module/mtier/parameters/enable",
     ];
     for path in switches {
-        inventory.knobs.retain(|knob| !switches.contains(&knob.path.as_str()));
+        inventory
+            .knobs
+            .retain(|knob| !switches.contains(&knob.path.as_str()));
         inventory.knobs.push(Knob {
             path: path.into(),
             value: Some("Y".into()),
@@ -338,8 +346,14 @@ fn what_wakes_kswapd_follows_the_kernel() {
     };
     assert!(fix_of("6.17.9", "false", false).contains("once by hand"));
     let awake = fix_of("6.18.1", "false", false);
-    assert!(awake.starts_with("Turn demotion on") && !awake.contains("by hand"), "{awake}");
-    assert!(fix_of("6.18.1", "true", true).contains("once by hand"), "swap wakes nobody");
+    assert!(
+        awake.starts_with("Turn demotion on") && !awake.contains("by hand"),
+        "{awake}"
+    );
+    assert!(
+        fix_of("6.18.1", "true", true).contains("once by hand"),
+        "swap wakes nobody"
+    );
     assert!(fix_of("7.0.3", "true", true).contains("high watermark"));
 }
 
@@ -573,16 +587,35 @@ fn what_balancing_costs_or_passes_over_is_named() {
     let mut early = inventory.clone();
     early.kernel_release = "5.19.17".into();
     early.knobs.retain(|knob| knob.path != RATE_LIMIT);
-    assert!(of(&early, "promotion-off").fix.contains(says("no-promotion-limit")));
+    assert!(
+        of(&early, "promotion-off")
+            .fix
+            .contains(says("no-promotion-limit"))
+    );
     early.kernel_release = "6.1.9".into();
-    assert!(!of(&early, "promotion-off").fix.contains(says("no-promotion-limit")));
-    for (release, size, is_told) in [("6.8.0", "64", true), ("6.10.1", "64", false), ("6.8.0", "2048", false)] {
+    assert!(
+        !of(&early, "promotion-off")
+            .fix
+            .contains(says("no-promotion-limit"))
+    );
+    for (release, size, is_told) in [
+        ("6.8.0", "64", true),
+        ("6.10.1", "64", false),
+        ("6.8.0", "2048", false),
+    ] {
         let mut huge = inventory.clone();
         huge.kernel_release = release.into();
         for kib in ["64", "2048"] {
             huge.knobs.push(Knob {
                 path: format!("/sys/kernel/mm/transparent_hugepage/hugepages-{kib}kB/enabled"),
-                value: Some(if kib == size { "always inherit [madvise] never" } else { "always inherit madvise [never]" }.into()),
+                value: Some(
+                    if kib == size {
+                        "always inherit [madvise] never"
+                    } else {
+                        "always inherit madvise [never]"
+                    }
+                    .into(),
+                ),
                 unavailable: None,
             });
         }
@@ -591,13 +624,21 @@ fn what_balancing_costs_or_passes_over_is_named() {
     }
     let mut with_gpus = facts(&inventory);
     with_gpus.gpu_drivers = vec!["amdgpu"];
-    assert!(find(&with_gpus, "promotion-off").unwrap().fix.contains(says("gpu-driver")));
+    assert!(
+        find(&with_gpus, "promotion-off")
+            .unwrap()
+            .fix
+            .contains(says("gpu-driver"))
+    );
     assert!(find(&with_gpus, "gpu-driver").unwrap().cause.contains("amdgpu"));
     let mut one_tier = inventory.clone();
     one_tier.tiers.truncate(1);
     with_gpus = facts(&one_tier);
     with_gpus.gpu_drivers = vec!["amdgpu"];
-    assert!(find(&with_gpus, "gpu-driver").is_none(), "nothing is promoted there");
+    assert!(
+        find(&with_gpus, "gpu-driver").is_none(),
+        "nothing is promoted there"
+    );
     let mut facts = facts(&inventory);
     facts.passed_over = vec![
         ("web".into(), "interleave:0-1".into()),
