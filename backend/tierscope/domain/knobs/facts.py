@@ -99,10 +99,10 @@ class Host:
     `sockets`: nodes of the top tier with processors. Without `bandwidth_measured` the bandwidth of the slow tier is
     what firmware states. Counts of pages are in pages of `page_bytes`, None where the host does not say.
     `promotion_nodes`: how many nodes take promotions, where it was seen. `damon_promotes`, `damon_demotes` and
-    `damon_spreads` say whether DAMON moves hot pages up, cold ones down, and hot ones down, `barring` who is kept off slower nodes by a cpuset, `mover` what
-    else moves pages, `bound` whose memory a policy places, `gpus` whose driver follows mappings, each in words; `pages_out` says whether DAMON reclaims,
-    `policies_seen` says whether the
-    agent could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
+    `damon_spreads` say whether DAMON moves hot pages up, cold ones down, and hot ones down, `barring` who is kept off
+    slower nodes by a cpuset, `mover` what else moves pages, `bound` whose memory a policy places, `gpus` whose driver
+    follows mappings, each in words; `pages_out` says whether DAMON reclaims, `policies_seen` says whether the agent
+    could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
     `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
     """
 

@@ -153,7 +153,7 @@ def _swap_has_room(facts: Facts) -> bool | None:
 
 
 def _compresses(facts: Facts) -> bool | None:
-    """zswap is on, or a swap area is zram: both take their memory of one allocator (zsmalloc)."""
+    """Whether zswap is on, or a swap area is zram: both take their memory of one allocator (zsmalloc)."""
     if any(drive.is_zram for drive in facts.host.swap_drives):
         return True
     if ZSWAP not in facts.host.knobs:

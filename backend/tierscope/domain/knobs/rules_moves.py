@@ -34,6 +34,7 @@ LAG_MAX_SECONDS = 300.0
 MIB = 1 << 20
 SAFE_PERIOD = (500, 5000)
 SIZE_MAX_MB = 4096
+_LIMITED = "L kernel text: a limit per node and second, while less than a sixteenth of it (1 GiB at least) is free"
 SHARED_MIN = 0.5
 """Share of shared memory on slower tiers from which the scanner's filters, not its pace, decide what is looked at."""
 
@@ -190,7 +191,7 @@ def _share_of_writes(slow_write_gb_per_s: float) -> int:
 
 def _ceiling(limit_mib_per_s: int, nodes: int) -> Effect:
     most = limited_bytes_per_s(limit_mib_per_s, nodes)
-    return Effect("promotion", most, 0.0, most, None, "bytes_per_s", "L kernel text: a limit per node and second, while less than a sixteenth of it (1 GiB at least) is free")
+    return Effect("promotion", most, 0.0, most, None, "bytes_per_s", _LIMITED)
 
 
 def threshold(facts: Facts) -> Advice | Unknown | None:
