@@ -6,6 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tierscope.domain._generated.advice import HAZARDS
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import Figure, Interval, Window, absent
 from tierscope.domain.base.page_size import NOT_KNOWN, bytes_of, sum_known
@@ -144,17 +145,20 @@ def _how(parts: Sequence[HostHistory], subject: str) -> str:
         size is not None and bytes_ is not None and bytes_ <= FITS_SHARE * size
         for size, bytes_ in zip(dram, resident, strict=True)
     )
+    return f"For this service: {keep_in_place(fits=fits)} On its hosts: {limit}. Nothing is applied by Tierscope."
+
+
+def keep_in_place(*, fits: bool) -> str:
+    """How the kernel keeps a service in DRAM that fits into it, or that does not, in whole sentences."""
     if fits:
-        keep = (
-            f"set cpuset.mems of the service to the DRAM nodes: all its memory fits into {FITS_SHARE:.0%} of them "
-            "(setting it moves the memory once; kernels up to 6.15 still demote across it)"
+        return (
+            f"set cpuset.mems of the service to the DRAM nodes: all its memory fits into {FITS_SHARE:.0%} of them. "
+            f"Setting it moves the memory once. {HAZARDS['strict-cpuset'].says}"
         )
-    else:
-        keep = (
-            "set memory.low of the service to its hot bytes, which keeps reclaim and demotion away from them"
-            " (best effort, and it protects total bytes, wherever they are)"
-        )
-    return f"For this service: {keep}. On its hosts: {limit}. Nothing is applied by Tierscope."
+    return (
+        "set memory.low of the service to its hot bytes, which keeps reclaim and demotion away from them"
+        " (best effort, and it protects total bytes, wherever they are)."
+    )
 
 
 def _resident(part: HostHistory) -> float | None:

@@ -183,16 +183,21 @@ pub(crate) fn hangs(inventory: &Inventory, has_room: Option<bool>) -> Option<boo
 }
 
 /// Whether demotion leaves pages of a service within its cpuset, but for those that another group brought in: with cgroup v2
-/// from 6.16, and from 7.0 with several nodes below the first tier.
+/// from [`heeds_cpusets_since`] on.
 pub(crate) fn heeds_cpusets(inventory: &Inventory) -> bool {
+    let since = heeds_cpusets_since(inventory);
+    inventory.cgroup_version == "v2" && advice::precedes(&inventory.kernel_release, since) == Some(false)
+}
+
+/// The first mainline release that does so on this host: by how many nodes are below the first tier.
+pub(crate) fn heeds_cpusets_since(inventory: &Inventory) -> &'static str {
     let below = inventory.tiers.iter().filter(|tier| tier.rank > 0);
     let several = below.map(|tier| tier.nodes.len()).sum::<usize>() > 1;
-    let since = if several {
+    if several {
         HEEDS_CPUSETS_OF_ALL
     } else {
         HEEDS_CPUSETS
-    };
-    inventory.cgroup_version == "v2" && advice::precedes(&inventory.kernel_release, since) == Some(false)
+    }
 }
 
 #[cfg(test)]

@@ -400,6 +400,7 @@ fn feeding<'f>(facts: &'f Facts<'_>) -> BTreeMap<u32, (Vec<&'f str>, i64)> {
 /// Nodes of the fastest tier of which much can never leave.
 pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
     let mut worst_percent = 0;
+    let mut reserved_below = false;
     let mut nodes = Vec::new();
     for unmovable in &facts.inventory.unmovable {
         let node = facts.inventory.node(unmovable.node);
@@ -410,6 +411,9 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
             unmovable_bytes(unmovable, facts.inventory.page_size_bytes).saturating_mul(100) / memory_bytes;
         if percent >= UNMOVABLE_PERCENT {
             worst_percent = worst_percent.max(percent);
+            reserved_below |= unmovable.hugetlb_bytes.is_some_and(|bytes| bytes > 0)
+                && (facts.order.slower.contains(&unmovable.node)
+                    || facts.order.demoted_to.contains(&unmovable.node));
             nodes.push(format!(
                 "{percent} % of node {} ({})",
                 unmovable.node,
@@ -424,9 +428,16 @@ pub(super) fn unmovable(facts: &Facts<'_>) -> Option<Finding> {
             "info"
         };
         let cause = format!("memory that no tier move can take away: {}", nodes.join("; "));
-        let fix = "Reserve fewer huge pages (vm.nr_hugepages), lock less (LimitMEMLOCK=), or count this memory out of what tiering \
-                   can gain.";
-        finding("unmovable-memory", severity, CERTAIN, cause, fix)
+        let mut fix = "Reserve fewer huge pages (vm.nr_hugepages), lock less (LimitMEMLOCK=), or count this memory out of what tiering \
+                       can gain."
+            .to_owned();
+        if reserved_below {
+            fix.push_str(
+                " vm.nr_hugepages spreads them over all nodes, and what lies on a slower one is never promoted: reserve them by node \
+                 (/sys/devices/system/node/nodeN/hugepages/hugepages-*kB/nr_hugepages).",
+            );
+        }
+        finding("unmovable-memory", severity, CERTAIN, cause, &fix)
     })
 }
 

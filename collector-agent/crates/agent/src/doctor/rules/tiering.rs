@@ -417,10 +417,13 @@ pub(super) fn barred(facts: &Facts<'_>) -> Option<Finding> {
         );
         let leaves = demotes(facts) == Some(true) && !hazards::heeds_cpusets(facts.inventory);
         let fix = if leaves {
-            "Demotion is on. Where these services must keep to their nodes, turn it off (`echo 0 > \
-             /sys/kernel/mm/numa/demotion_enabled`), or use cgroup v2 on Linux 6.16 or later."
+            let since = hazards::heeds_cpusets_since(facts.inventory);
+            format!(
+                "Demotion is on. Where these services must keep to their nodes, turn it off (`echo 0 > \
+                 /sys/kernel/mm/numa/demotion_enabled`), or use cgroup v2 on Linux {since} or later."
+            )
         } else {
-            "Nothing, if latency demands it."
+            "Nothing, if latency demands it.".to_owned()
         };
         let severity = if leaves { "warning" } else { "info" };
         let fix = format!(

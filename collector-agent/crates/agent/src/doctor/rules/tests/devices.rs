@@ -186,7 +186,14 @@ fn memory_that_cannot_move_is_told_by_its_share() {
             (found[0].id.as_str(), found[0].severity.as_str()),
             ("unmovable-memory", severity)
         );
+        assert!(!found[0].fix.contains("by node"), "it is in DRAM");
     }
+    inventory.unmovable = vec![Unmovable {
+        node: 1,
+        ..unmovable(300 << 20)
+    }];
+    let fix = all(&facts(&inventory))[0].fix.clone();
+    assert!(fix.contains("never promoted") && fix.contains("by node"), "{fix}");
 }
 
 /// Counters as of the recording `08-swap`: 393,911 anonymous pages reclaimed, 249,724 demoted, 144,187 swapped.
@@ -278,6 +285,26 @@ fn services_that_may_not_use_the_slower_node_are_named() {
         "{}",
         found[0].cause
     );
+}
+
+#[test]
+fn the_kernel_that_is_advised_for_cpusets_is_one_that_heeds_them_here() {
+    let mut inventory = healthy();
+    inventory.kernel_release = "6.15.2".into();
+    let fix_of = |inventory: &Inventory| {
+        let mut facts = facts(inventory);
+        facts.barred = vec![("host/db".into(), vec![1])];
+        all(&facts)[0].fix.clone()
+    };
+    assert!(fix_of(&inventory).contains("Linux 6.16 or later"));
+    inventory.kernel_release = "6.17.1".into();
+    inventory.nodes.push(Node {
+        id: 2,
+        ..inventory.nodes[1].clone()
+    });
+    inventory.tiers[1].nodes.push(2);
+    let fix = fix_of(&inventory);
+    assert!(fix.contains("Linux 7.0 or later"), "{fix}");
 }
 
 #[test]
