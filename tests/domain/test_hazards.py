@@ -69,6 +69,7 @@ def test_every_hazard_can_be_judged_and_every_rule_has_a_charter() -> None:
 
 def test_who_hangs_without_an_oom_killer_is_told_so() -> None:
     assert HAZARDS["mglru-no-swap"].says in risk_of(SPILL)
+    assert "kills a program" in risk_of(SPILL), "what the protection costs"
     assert "This host is one of them" in risk_of(SPILL)
     later = risk_of(on(SPILL, kernel_release="7.2.6"))
     assert HAZARDS["mglru-no-swap"].says in later

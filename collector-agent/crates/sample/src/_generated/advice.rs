@@ -366,11 +366,11 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "mglru-no-swap",
-        says: "With the multi-generational LRU, no free swap and lru_gen/min_ttl_ms at 0, demotion can keep the OOM killer from running once all tiers are full: the host hangs. Set min_ttl_ms to 1000, or have swap with room.",
+        says: "With the multi-generational LRU, no free swap and lru_gen/min_ttl_ms at 0, demotion can keep the OOM killer from running once all tiers are full: the host hangs. Set min_ttl_ms to 1000, or have swap with room. With 1000 the kernel kills a program rather than reclaim what was used within the last second, which swap avoids.",
         from_kernel: "6.1",
         before_kernel: "",
         unsure_kernel: "7.0",
-        sources: &["lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com (October 2025)", "mm/vmscan.c can_reclaim_anon_pages, can_demote: a full target counts as a place to go", "mm/vmscan: don't demote if there is not enough free memory in the lower memory tier (mm tree, January 2026, in no release known here)"],
+        sources: &["lore.kernel.org/linux-mm/20251022135735.246203-1-akinobu.mita@gmail.com (October 2025)", "mm/vmscan.c can_reclaim_anon_pages, can_demote: a full target counts as a place to go", "Documentation/admin-guide/mm/multigen_lru.rst, Thrashing prevention: min_ttl_ms triggers the OOM killer", "mm/vmscan: don't demote if there is not enough free memory in the lower memory tier (mm tree, January 2026, in no release known here)"],
     },
     Hazard {
         name: "kswapd-gave-up",

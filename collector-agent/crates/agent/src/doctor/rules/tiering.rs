@@ -395,7 +395,8 @@ pub(super) fn gpu_driver(facts: &Facts<'_>) -> Option<Finding> {
 fn allow_nodes(facts: &Facts<'_>, services: &[&str]) -> String {
     let (pods, units): (Vec<&str>, Vec<&str>) = services
         .iter()
-        .partition(|service| facts.in_pods.contains(**service));
+        .copied()
+        .partition(|service| facts.in_pods.contains(*service));
     let of_units = "add the node to cpuset.mems (AllowedMemoryNodes= of the unit).";
     let of_pods = "The kubelet writes cpuset.mems of pods again: its Memory Manager with policy Static gives guaranteed pods as few nodes \
                    as hold their request. They get the node by policy None, or as pods of another class.";
