@@ -309,6 +309,18 @@ def test_a_kernel_without_the_tiering_mode_demotes_alone_and_is_not_told_to_writ
         assert [one.charters for one in advise(told).advice] == [("F2", "F1")]
 
 
+def test_a_kernel_without_numa_balancing_is_not_told_to_demote_what_would_not_come_back() -> None:
+    cause = "there is a slower memory tier, and the kernel is built without NUMA balancing, which promotes"
+    cannot = read_host({"findings": [{"id": "promotion-off", "cause": cause}]}).cannot_promote
+    assert not read_host({"findings": [{"id": "promotion-off", "cause": "kernel.numa_balancing is 1"}]}).cannot_promote
+    without = {path: value for path, value in OFF.items() if path != NUMA_BALANCING}
+    swapping = replace(SPILL, flows=Flows(swapped_out_pages_per_s=900.0), verdict="swap_pressure")
+    real_time = on(swapping, knobs=without, cannot_promote=cannot)
+    assert advise(real_time).advice == ()
+    assert {one.rule: one.why for one in advise(real_time).withheld} == {"F2": HAZARDS["no-balancing"].says}
+    assert [one.charters for one in advise(on(real_time, damon_promotes=True)).advice] == [("F2",)]
+
+
 def test_processors_kept_for_few_tasks_and_merged_pages_are_named_beside_promotion() -> None:
     for knobs, hazard in (
         ({KEPT_CPUS[0]: "2-31"}, "isolated-cpus"),

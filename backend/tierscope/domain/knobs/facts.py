@@ -103,7 +103,8 @@ class Host:
     slower nodes by a cpuset, `mover` what else moves pages, `bound` whose memory a policy places, `gpus` whose driver
     follows mappings, each in words; `pages_out` says whether DAMON reclaims, `policies_seen` says whether the agent
     could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
-    `agent_told` is False where no agent made the inventory: what it lacks is then not known to be absent.
+    `cannot_promote`: the kernel is built without NUMA balancing. `agent_told` is False where no agent made the inventory:
+    what it lacks is then not known to be absent.
     """
 
     knobs: Mapping[str, str | None]
@@ -132,6 +133,7 @@ class Host:
     damon_promotes: bool = False
     damon_demotes: bool = False
     damon_spreads: bool = False
+    cannot_promote: bool = False
     barring: str | None = None
     mover: str | None = None
     bound: str | None = None

@@ -231,6 +231,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "damon-spreads": lambda facts: facts.host.damon_spreads,
     "damon-pages-out": lambda facts: facts.host.pages_out,
     "no-tiering-mode": _no_tiering_mode,
+    "no-balancing": lambda facts: facts.host.cannot_promote and not facts.host.damon_promotes,
     "no-promotion-limit": _no_promotion_limit,
     "large-folios": _large_folios,
     "isolated-cpus": lambda facts: any(facts.host.knobs.get(path) not in (None, "", "(null)") for path in KEPT_CPUS),

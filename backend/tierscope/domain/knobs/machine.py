@@ -16,6 +16,8 @@ Body = Mapping[str, Any]
 GB = 1e9
 MIB = 1 << 20
 _POLICIES = ("membind", "policy-passed-over")
+_LACKS_BALANCING = "built without NUMA balancing"
+"""The agent's words for a kernel that has nothing to promote with but DAMON."""
 NOT_THERE = "no such setting"
 """The agent's words for a setting that does not exist, as against one that it may not read."""
 
@@ -77,6 +79,7 @@ def read_host(inventory: Body | None) -> Host:
         policies_seen=told and _sees_policies(body),
         gave_up=_cause(body, "kswapd-gave-up") is not None,
         pages_out="pages_out" in ways,
+        cannot_promote=_LACKS_BALANCING in (_cause(body, "promotion-off") or ""),
         cgroup_version=str(body.get("cgroup_version") or ""),
         processes_seen=told and bool(body.get("services")),
         agent_told=told,

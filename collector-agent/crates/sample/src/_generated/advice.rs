@@ -14,7 +14,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Demotion alone strands pages on the slower tier that turn hot again. Promotion comes with it, in one change, demotion first.",
         kernel: "5.15",
         must: &["demotion_enabled can be read and is off", "DRAM is full and the slower tiers have room", "a loss is seen: swap-out, refaults, refused promotions, or memory stranded below", "promotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name), ("kswapd-gave-up", Then::Name), ("damon-pages-out", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("no-balancing", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name), ("kswapd-gave-up", Then::Name), ("damon-pages-out", Then::Name)],
         harm: &["Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
         measure: "pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all; pgpromote_success is not zero.",
         doctor: &["demotion-off"],
@@ -419,6 +419,14 @@ pub const HAZARDS: &[Hazard] = &[
         before_kernel: "5.18",
         unsure_kernel: "",
         sources: &["commit c574bbe91703 (5.18) NUMA balancing: optimize page placement for memory tiering system", "kernel/sysctl.c of 5.17, numa_balancing: at most SYSCTL_ONE"],
+    },
+    Hazard {
+        name: "no-balancing",
+        says: "The kernel is built without NUMA balancing, which promotes (real-time kernels, PREEMPT_RT, exclude it): what demotion takes down does not come back. DAMON (migrate_hot, 6.11) promotes without it.",
+        from_kernel: "",
+        before_kernel: "",
+        unsure_kernel: "",
+        sources: &["init/Kconfig, NUMA_BALANCING: depends on !PREEMPT_RT", "firedancer-io/firedancer issue 2573: a kernel without numa_balancing"],
     },
     Hazard {
         name: "no-promotion-limit",

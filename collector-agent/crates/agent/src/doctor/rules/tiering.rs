@@ -26,9 +26,8 @@ const ROOM_PERCENT: i64 = 10;
 /// A share of a node that cannot move from which on it can be why nothing is reclaimed there, in percent.
 const PINNED_PERCENT: i64 = 25;
 
+/// The service knows such a kernel by these words.
 const NO_BALANCING: &str = "there is a slower memory tier, and the kernel is built without NUMA balancing, which promotes: hot pages stay there";
-const WITH_BALANCING: &str = "Use a kernel with CONFIG_NUMA_BALANCING, which real-time kernels (PREEMPT_RT) exclude, or promote by DAMON \
-                              (migrate_hot, Linux 6.11 and later). Until then keep demotion off: what goes down does not come back.";
 
 fn cannot_promote(facts: &Facts<'_>) -> bool {
     lacks_balancing(facts.inventory, facts.moves()) && !facts.damon().promotes
@@ -162,12 +161,16 @@ pub(super) fn promotion_off(facts: &Facts<'_>) -> Option<Finding> {
     }
     let mut confidence = certainty(facts, &nodes);
     if cannot_promote(facts) {
+        let fix = format!(
+            "Use a kernel with CONFIG_NUMA_BALANCING, or promote by DAMON. Until then keep demotion off. {}",
+            says("no-balancing")
+        );
         return Some(finding(
             "promotion-off",
             "warning",
             confidence,
             NO_BALANCING,
-            WITH_BALANCING,
+            &fix,
         ));
     }
     let mode = mode_of(facts)?;
