@@ -17,7 +17,9 @@ ABOUT_MEMORY = frozenset(
         "faster-memory-above-dram",
         "faster-memory-below-dram",
         "file-not-understood",
+        "gpu-driver",
         "gpu-memory-node",
+        "hot-pages-in-a-circle",
         "large-slow-tier",
         "lower-tier-not-known",
         "memory-ballooned",
@@ -30,6 +32,7 @@ ABOUT_MEMORY = frozenset(
         "not-in-tree",
         "one-tier",
         "promotion-off",
+        "tiering-mode-without-tier",
         "user-space-mover",
     }
 )

@@ -367,6 +367,54 @@ KINDS = (
         ),
     ),
     Kind(
+        "CXL beside a GPU whose driver follows mappings, kernel's tiering off, Ubuntu 22.04 (6.8)",
+        "rocm.docs.amd.com, MI300X: disable NUMA auto-balancing, or the GPU might hang until it is done",
+        Machine(
+            "6.8.0-45-generic",
+            beside(256, 128),
+            {4: "0", 22: "1"},
+            settings=_OFF,
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1)
+            | {
+                "sys/bus/pci/drivers/amdgpu/0000:c1:00.0/enable": "1\n",
+                "sys/bus/pci/devices/0000:c1:00.0/numa_node": "0\n",
+            },
+        ),
+        Right(
+            _SLOW_CXL,
+            256,
+            "off",
+            "settings",
+            ids("demotion-off", "gpu-driver", "promotion-off"),
+            slower=128,
+            likely=ids("gpu-driver", "promotion-off"),
+        ),
+    ),
+    Kind(
+        "CXL to which DAMON moves hot pages for its bandwidth, tiering on, Linux 6.18",
+        "linux-mm, 2026-02-23: migrate_hot from DRAM to CXL by a goal of its quota",
+        Machine(
+            "6.18.4",
+            beside(256, 128),
+            {4: "0", 22: "1"},
+            settings=_ON,
+            dax=(Dax(CXL, 1, 128),),
+            files=cxl_region("region0", 512, 128, 1)
+            | {
+                f"sys/kernel/mm/damon/admin/kdamonds/0/{name}": f"{value}\n"
+                for name, value in (
+                    ("state", "on"),
+                    ("refresh_ms", "1000"),
+                    ("contexts/0/operations", "paddr"),
+                    ("contexts/0/schemes/0/action", "migrate_hot"),
+                    ("contexts/0/schemes/0/target_nid", "1"),
+                )
+            },
+        ),
+        Right(_SLOW_CXL, 256, "on", "ready", ids("hot-pages-in-a-circle"), slower=128),
+    ),
+    Kind(
         "a kernel with the TPP patches, its settings not shown",
         "TPP patches: pgdemote_anon, demote_scale_factor",
         Machine(

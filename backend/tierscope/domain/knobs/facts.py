@@ -103,8 +103,8 @@ class Host:
     slower nodes by a cpuset, `mover` what else moves pages, `bound` whose memory a policy places, `gpus` whose driver
     follows mappings, each in words; `pages_out` says whether DAMON reclaims, `policies_seen` says whether the agent
     could look at the policies of processes, `gave_up` whether kswapd sleeps on a node because it got nowhere.
-    `cannot_promote`: the kernel is built without NUMA balancing. `agent_told` is False where no agent made the inventory:
-    what it lacks is then not known to be absent.
+    `cannot_promote`: the kernel is built without NUMA balancing. `agent_told` is False where no agent made the
+    inventory: what it lacks is then not known to be absent.
     """
 
     knobs: Mapping[str, str | None]
