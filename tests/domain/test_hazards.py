@@ -385,6 +385,13 @@ def test_policies_of_every_kind_are_named_as_passed_over() -> None:
     assert "passes over pages of every policy" in HAZARDS["membind"].says
 
 
+def test_a_unit_that_prefers_the_slow_tier_is_said_to_keep_its_anon_memory_there() -> None:
+    heat = Heat(density_anon=2.0, density_file=0.3, file_share_of_dram=0.4)
+    (piece,) = (one for one in advise(replace(SPILL, heat=heat)).advice if one.rule == "F7")
+    assert "NUMAPolicy=" in (piece.note or "")
+    assert "NUMA balancing passes over" in piece.risk
+
+
 def test_groups_that_keep_their_own_swappiness_are_named() -> None:
     keeps_anon = with_knobs(SPILL, {NUMA_BALANCING: "2", DEMOTION: "true", SWAPPINESS: "1", SCAN_SIZE: None})
     for version, is_told in (("v1", True), ("hybrid", True), ("v2", False), ("", True)):
