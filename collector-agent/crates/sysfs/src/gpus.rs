@@ -8,7 +8,7 @@ const NVIDIA: &str = "/proc/driver/nvidia/gpus";
 const PCI_DRIVERS: &str = "/sys/bus/pci/drivers";
 /// Drivers of GPUs. `nvgrace_gpu_vfio_pci` passes a Grace GPU with its memory on to a guest.
 const DRIVERS: [&str; 5] = ["nvidia", "nvgrace_gpu_vfio_pci", "amdgpu", "xe", "i915"];
-/// Those that follow the mappings of programs (MMU notifiers), so that a GPU works on their memory: ROCm, and CUDA.
+/// Those that follow the mappings of programs (MMU notifiers), so that a GPU works on their memory.
 const FOLLOWERS: [&str; 2] = ["amdgpu", "nvidia"];
 
 /// GPUs of a host; empty where it has none, or shows none.
