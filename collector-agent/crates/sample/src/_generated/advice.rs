@@ -462,7 +462,7 @@ pub const HAZARDS: &[Hazard] = &[
     },
     Hazard {
         name: "gpu-driver",
-        says: "A GPU works on memory of programs here: its driver takes back what the kernel unmaps (MMU notifiers), so that the GPU waits while NUMA balancing unmaps pages to see who uses them. Makers of GPUs have it off (kernel.numa_balancing=0) where such programs run; DAMON (migrate_hot) changes no mapping but those of pages that it moves.",
+        says: "A GPU may work on memory of programs here: its driver takes back what the kernel unmaps (MMU notifiers), so that the GPU waits while NUMA balancing unmaps pages to see who uses them. Makers of GPUs have it off (kernel.numa_balancing=0) where such programs run; DAMON (migrate_hot, 6.11) changes no mapping but those of pages that it moves.",
         from_kernel: "",
         before_kernel: "",
         unsure_kernel: "",
