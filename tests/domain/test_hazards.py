@@ -110,6 +110,15 @@ def test_services_that_would_leave_their_cpuset_are_named() -> None:
     assert "membind" in risk_of(SPILL)
 
 
+def test_early_kernels_that_demote_from_one_node_to_each_are_told_so() -> None:
+    says = HAZARDS["one-source-each"].says
+    sockets = on(SPILL, top_nodes=(0, 1), slow_nodes=(2,))
+    for release, is_told in (("5.19.17", True), ("6.0.9", True), ("6.1.0", False), ("5.14.0-70.el9.x86_64", True)):
+        assert (says in risk_of(on(sockets, kernel_release=release))) == is_told, release
+    assert says not in risk_of(on(SPILL, kernel_release="5.19.17")), "one node to one"
+    assert says not in risk_of(on(sockets, slow_nodes=(2, 3), kernel_release="5.19.17"))
+
+
 def test_a_mover_in_user_space_is_named_beside_what_it_competes_with() -> None:
     mover = "memtierd (process 7) may move pages between nodes: the kernel counts them nowhere"
     assert mover in risk_of(on(SPILL, mover=mover))

@@ -185,6 +185,14 @@ def _no_tiering_mode(facts: Facts) -> bool | None:
     return None if ".el9" in host.kernel_release else True
 
 
+def _one_source_each(facts: Facts) -> bool | None:
+    """By how many nodes there are. A vendor's kernel may have the tiers of 6.1, which mend it."""
+    host = facts.host
+    if len(host.top_nodes) <= max(len(host.slow_nodes), 1):
+        return False
+    return None if _BACKPORTS.search(host.kernel_release) else True
+
+
 def _no_promotion_limit(facts: Facts) -> bool | None:
     """A kernel whose vendor brought the limit back has its file."""
     return False if RATE_LIMIT in facts.host.knobs else True if facts.host.agent_told else None
@@ -222,6 +230,7 @@ _SEEN: dict[str, Callable[[Facts], bool | None]] = {
     "faster-memory-below": _faster_below,
     "not-judged": lambda facts: facts.verdict is None and facts.heat.served_now is None,
     "slow-tier-full": _slow_tier_full,
+    "one-source-each": _one_source_each,
     "strict-cpuset": _strict_cpuset,
     "membind": lambda facts: True if facts.host.bound is not None else None,
     "mglru-no-swap": _hang,

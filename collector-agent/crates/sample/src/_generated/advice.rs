@@ -14,7 +14,7 @@ pub const CHARTERS: &[Charter] = &[
         together_why: "Demotion alone strands pages on the slower tier that turn hot again. Promotion comes with it, in one change, demotion first.",
         kernel: "5.15",
         must: &["demotion_enabled can be read and is off", "DRAM is full and the slower tiers have room", "a loss is seen: swap-out, refaults, refused promotions, or memory stranded below", "promotion is on, or is switched on with it"],
-        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("no-balancing", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name), ("kswapd-gave-up", Then::Name), ("damon-pages-out", Then::Name)],
+        must_not: &[("one-tier", Then::Silent), ("faster-memory-below", Then::Silent), ("damon-demotes", Then::Silent), ("no-balancing", Then::Silent), ("user-space-mover", Then::Name), ("slow-tier-full", Then::Silent), ("one-source-each", Then::Name), ("strict-cpuset", Then::Name), ("membind", Then::Name), ("mglru-no-swap", Then::Name), ("kswapd-gave-up", Then::Name), ("damon-pages-out", Then::Name)],
         harm: &["Allocating tasks demote by themselves where kswapd is too late, which they wait for."],
         measure: "pgdemote_kswapd rises and pswpout falls; direct demotions stay below 5 % of all; pgpromote_success is not zero.",
         doctor: &["demotion-off"],
@@ -347,6 +347,14 @@ pub const HAZARDS: &[Hazard] = &[
         before_kernel: "",
         unsure_kernel: "",
         sources: &["mm/vmscan.c shrink_folio_list: folios that could not be demoted go on to be reclaimed", "mm/vmscan.c demote_folio_list"],
+    },
+    Hazard {
+        name: "one-source-each",
+        says: "Before 6.1 a slower node takes the demotions of one node alone: where there are fewer slower nodes than nodes with processors, the others swap and drop as before.",
+        from_kernel: "5.15",
+        before_kernel: "6.1",
+        unsure_kernel: "",
+        sources: &["lore.kernel.org/linux-mm/20220329115222.8923-1-jvgediya@linux.ibm.com: of three nodes with processors above one slower node two have no target", "commit 6c542ab75714 (6.1) mm/demotion: build demotion targets based on explicit memory tiers", "mm/migrate.c of 5.15 to 6.0, establish_migrate_target: a target is set in the mask of those that are used"],
     },
     Hazard {
         name: "strict-cpuset",

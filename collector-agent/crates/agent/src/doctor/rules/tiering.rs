@@ -106,6 +106,13 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
     if facts.pages_out() {
         fix.push(says("damon-pages-out").to_owned());
     }
+    // Kernels that print tiers have the mend, whatever their release.
+    if facts.promotion_nodes() > facts.order.demoted_to.len()
+        && facts.order.tiers != TierOrder::Kernel
+        && exists_here(facts, "one-source-each")
+    {
+        fix.push(says("one-source-each").to_owned());
+    }
     let services = facts.barred_services();
     if !services.is_empty() {
         fix.push(format!(

@@ -566,6 +566,32 @@ fn a_kernel_without_the_tiering_mode_is_not_told_to_set_it() {
 }
 
 #[test]
+fn early_kernels_that_demote_from_one_node_to_each_are_told_so() {
+    let with = |release: &str, order: TierOrder, sockets: bool| {
+        let mut inventory = healthy();
+        inventory.kernel_release = release.into();
+        inventory.tier_order = order.name().to_owned();
+        set(&mut inventory, DEMOTION, "false");
+        let other = Node {
+            id: 2,
+            cpulist: "4-7".into(),
+            ..inventory.nodes[0].clone()
+        };
+        inventory.nodes.extend(sockets.then_some(other));
+        inventory.tiers[0].nodes.extend(sockets.then_some(2));
+        let fix = of(&inventory, "demotion-off").fix;
+        fix.contains(says("one-source-each"))
+    };
+    assert!(with("5.19.17", TierOrder::Derived, true));
+    assert!(!with("5.19.17", TierOrder::Derived, false));
+    assert!(!with("6.1.3", TierOrder::Kernel, true));
+    assert!(
+        !with("5.14.0-427.el9.x86_64", TierOrder::Kernel, true),
+        "tiers are there"
+    );
+}
+
+#[test]
 fn what_balancing_costs_or_passes_over_is_named() {
     let mut inventory = healthy();
     set(&mut inventory, BALANCING, "0");
