@@ -1,6 +1,7 @@
 //! Each rule fires on its own host and is silent on a healthy one.
 
 mod devices;
+mod kernels;
 mod memory;
 mod tiering;
 

@@ -106,13 +106,7 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
     if facts.pages_out() {
         fix.push(says("damon-pages-out").to_owned());
     }
-    // Kernels that print tiers have the mend, whatever their release.
-    if facts.promotion_nodes() > facts.order.demoted_to.len()
-        && facts.order.tiers != TierOrder::Kernel
-        && exists_here(facts, "one-source-each")
-    {
-        fix.push(says("one-source-each").to_owned());
-    }
+    fix.extend(sources_left_out(facts).map(str::to_owned));
     let services = facts.barred_services();
     if !services.is_empty() {
         fix.push(format!(
@@ -141,6 +135,14 @@ pub(super) fn demotion_off(facts: &Facts<'_>) -> Option<Finding> {
         cause,
         &fix.join(" "),
     ))
+}
+
+/// Where an early kernel demotes from one node alone to each slower one. Those that print tiers do not, whatever their release.
+fn sources_left_out(facts: &Facts<'_>) -> Option<&'static str> {
+    let is_there = facts.promotion_nodes() > facts.order.demoted_to.len()
+        && facts.order.tiers != TierOrder::Kernel
+        && exists_here(facts, "one-source-each");
+    is_there.then(|| says("one-source-each"))
 }
 
 /// What belongs to demotion, where nothing promotes.

@@ -5,10 +5,9 @@ use tierscope_sysfs::damon_admin::{Action, Kdamond, Target};
 
 use super::*;
 use crate::doctor::hazards::{DamonMoves, LRU_GEN, MIN_TTL, says};
-use crate::inventory::memory_order::TierOrder;
 
 /// A host with a slower tier on this kernel, demotion and promotion as given, MGLRU and no swap.
-fn host(release: &str, demotion: &str, balancing: &str, min_ttl_ms: &str) -> Inventory {
+pub(super) fn host(release: &str, demotion: &str, balancing: &str, min_ttl_ms: &str) -> Inventory {
     let mut inventory = healthy();
     inventory.kernel_release = release.into();
     inventory.swaps.clear();
@@ -24,11 +23,11 @@ fn host(release: &str, demotion: &str, balancing: &str, min_ttl_ms: &str) -> Inv
     inventory
 }
 
-fn find(facts: &Facts<'_>, id: &str) -> Option<Finding> {
+pub(super) fn find(facts: &Facts<'_>, id: &str) -> Option<Finding> {
     all(facts).into_iter().find(|finding| finding.id == id)
 }
 
-fn of(inventory: &Inventory, id: &str) -> Finding {
+pub(super) fn of(inventory: &Inventory, id: &str) -> Finding {
     find(&facts(inventory), id).unwrap_or_else(|| panic!("no {id}: {:?}", ids(inventory)))
 }
 
@@ -335,29 +334,6 @@ fn why_kswapd_gave_up_decides_what_helps() {
 }
 
 #[test]
-fn what_wakes_kswapd_follows_the_kernel() {
-    let fix_of = |release: &str, demotion: &str, full: bool| {
-        let mut inventory = host(release, demotion, "2", "1000");
-        inventory.page_size_bytes = 4096;
-        let mut facts = facts(&inventory);
-        facts.given_up_nodes = vec![0];
-        facts.free_pages = [(0, 10), (1, if full { 5 } else { (1 << 30) / 4096 })].into();
-        find(&facts, "kswapd-gave-up").unwrap().fix
-    };
-    assert!(fix_of("6.17.9", "false", false).contains("once by hand"));
-    let awake = fix_of("6.18.1", "false", false);
-    assert!(
-        awake.starts_with("Turn demotion on") && !awake.contains("by hand"),
-        "{awake}"
-    );
-    assert!(
-        fix_of("6.18.1", "true", true).contains("once by hand"),
-        "swap wakes nobody"
-    );
-    assert!(fix_of("7.0.3", "true", true).contains("high watermark"));
-}
-
-#[test]
 fn what_moves_pages_beside_the_kernel_is_named_and_makes_nothing_certain() {
     let mut inventory = healthy();
     set(&mut inventory, DEMOTION, "false");
@@ -418,31 +394,6 @@ fn settings_that_undo_tiering_are_told() {
     assert_eq!(ids(&inventory), ["swappiness-keeps-anon"]);
     set(&mut inventory, "/proc/sys/vm/swappiness", "10");
     assert_eq!(ids(&inventory), Vec::<String>::new());
-}
-
-#[test]
-fn the_tiering_mode_without_a_slower_tier_balances_nothing() {
-    let with = |mode: &str, sockets: bool| {
-        let mut inventory = healthy();
-        inventory.tier_order = TierOrder::Kernel.name().to_owned();
-        inventory.tiers.truncate(1);
-        set(&mut inventory, BALANCING, mode);
-        if sockets {
-            inventory.nodes[1] = Node {
-                id: 1,
-                cpulist: "4-7".into(),
-                ..inventory.nodes[0].clone()
-            };
-            inventory.tiers[0].nodes.push(1);
-        } else {
-            inventory.nodes.truncate(1);
-        }
-        find(&facts(&inventory), "tiering-mode-without-tier").is_some()
-    };
-    assert!(with("2", true));
-    assert!(!with("3", true), "bit 1 balances");
-    assert!(!with("1", true) && !with("0", true));
-    assert!(!with("2", false), "there is nothing to balance");
 }
 
 #[test]
@@ -538,57 +489,6 @@ fn demotion_waits_for_room_below() {
         ("info", LIKELY)
     );
     assert!(full.fix.starts_with("Nothing now") && full.fix.contains(says("slow-tier-full")));
-}
-
-#[test]
-fn a_kernel_without_the_tiering_mode_is_not_told_to_set_it() {
-    let with = |release: &str| {
-        let mut inventory = healthy();
-        inventory.kernel_release = release.into();
-        inventory.tier_order = TierOrder::Derived.name().to_owned();
-        inventory.knobs.retain(|knob| knob.path != RATE_LIMIT);
-        set(&mut inventory, DEMOTION, "false");
-        set(&mut inventory, BALANCING, "1");
-        ["demotion-off", "promotion-off"].map(|id| of(&inventory, id).fix)
-    };
-    for fix in with("5.15.0-91-generic") {
-        assert!(
-            fix.contains(says("no-tiering-mode")) && !fix.contains("sysctl"),
-            "{fix}"
-        );
-    }
-    for release in ["5.18.0", "5.14.0-162.6.1.el9_1.x86_64", ""] {
-        assert!(
-            with(release).iter().all(|fix| fix.contains("numa_balancing=3`")),
-            "{release}"
-        );
-    }
-}
-
-#[test]
-fn early_kernels_that_demote_from_one_node_to_each_are_told_so() {
-    let with = |release: &str, order: TierOrder, sockets: bool| {
-        let mut inventory = healthy();
-        inventory.kernel_release = release.into();
-        inventory.tier_order = order.name().to_owned();
-        set(&mut inventory, DEMOTION, "false");
-        let other = Node {
-            id: 2,
-            cpulist: "4-7".into(),
-            ..inventory.nodes[0].clone()
-        };
-        inventory.nodes.extend(sockets.then_some(other));
-        inventory.tiers[0].nodes.extend(sockets.then_some(2));
-        let fix = of(&inventory, "demotion-off").fix;
-        fix.contains(says("one-source-each"))
-    };
-    assert!(with("5.19.17", TierOrder::Derived, true));
-    assert!(!with("5.19.17", TierOrder::Derived, false));
-    assert!(!with("6.1.3", TierOrder::Kernel, true));
-    assert!(
-        !with("5.14.0-427.el9.x86_64", TierOrder::Kernel, true),
-        "tiers are there"
-    );
 }
 
 #[test]
