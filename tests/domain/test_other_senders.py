@@ -2,7 +2,7 @@
 
 import pytest
 
-from tierscope.domain.ingest.prometheus.counters import map_series, sender_of
+from tierscope.domain.ingest.prometheus.counters import as_printed, map_series, sender_of
 from tierscope.domain.ingest.prometheus.targets import TargetName, find_target
 
 TELEGRAF = {"host": "db1"}
@@ -48,6 +48,18 @@ NODE = {**PCP, "instname": "node1", "instid": "1", "numa_node": "1", "device_typ
         ("system_paging_faults_total", {"type": "major"}, {"host|vmstat|pgfault": 1, "host|vmstat|pgmajfault": 1}),
         ("system_cpu_time_seconds_total", {"state": "idle"}, {}),
         ("node_memory_numa_MemTotal", {"node": "worker-3", "exported_node": "1"}, {"node:1|meminfo|MemTotal": 1}),
+        # prometheusremotewrite of the collector with add_metric_suffixes: false.
+        ("system_paging_faults", {"type": "minor"}, {"host|vmstat|pgfault": 1}),
+        ("system_memory_usage", {"state": "free", **HOSTMETRICS}, {"host|meminfo|MemFree": 1}),
+        # What recording rules and the stream aggregation of vmagent make of counters is none of them any more.
+        ("node_vmstat_pgpromote_success:1m_total", {"instance": "db1:9100"}, {}),
+        ("node_memory_MemTotal_bytes:5m_without_cpu_last", {"instance": "db1:9100"}, {}),
+        ("node_memory_MemAvailable_bytes:sum", {"cluster": "east"}, {}),
+        ("kernel_vmstat_pgfault:rate5m", TELEGRAF, {}),
+        ("system_memory_limit_bytes:max", {}, {}),
+        ("container_memory_rss:sum", {"namespace": "shop", "pod": "db-0", "container": "db"}, {}),
+        # Vector takes 1 kB of /proc/meminfo for 1000 bytes.
+        ("host_memory_total_bytes", {"host": "db1", "collector": "memory"}, {}),
     ],
 )
 def test_series_are_counters(metric: str, labels: dict[str, str], counters: dict[str, float]) -> None:
@@ -67,6 +79,21 @@ def test_series_are_counters(metric: str, labels: dict[str, str], counters: dict
         ("system_memory_limit_bytes", {"host_name": "db1"}, "db1"),
         ("node_vmstat_pgfault", {"host": "rack-3", "instance": "db1:9100"}, "db1"),
         ("node_vmstat_pgfault", {"host": "db1"}, "db1"),
+        # A Prometheus that asks another one for its series (federation) puts its own address in front of theirs.
+        ("node_vmstat_pgfault", {"exported_instance": "db1:9100", "instance": "prometheus-a:9090"}, "db1"),
+        ("tierscope_node_tier", {"exported_instance": "db1:9100", "instance": "prometheus-a:9090"}, "db1"),
+        # Each machine has a `localhost`: whoever scrapes its own says elsewhere which it is.
+        ("node_vmstat_pgfault", {"instance": "localhost:9100", "host": "db1"}, "db1"),
+        ("node_vmstat_pgfault", {"instance": "127.0.0.1:9100", "host_name": "db1"}, "db1"),
+        ("node_vmstat_pgfault", {"instance": "[::1]:9100", "hostname": "DB1"}, "db1"),
+        ("node_vmstat_pgfault", {"exported_instance": "localhost:9100", "instance": "db1:9090"}, "db1"),
+        ("node_vmstat_pgfault", {"instance": "localhost:9100"}, "localhost"),
+        # Telegraf that scrapes others (inputs.prometheus) names itself `host`.
+        ("node_vmstat_pgfault_value", {"host": "relay", "url": "http://db1:9100/metrics"}, "db1"),
+        ("node_vmstat_pgfault", {"host": "db1", "url": "http://localhost:9100/metrics"}, "db1"),
+        ("tierscope_node_tier", {"host": "relay", "url": "http://db1:9100/metrics"}, "db1"),
+        ("container_memory_rss", {"host": "relay", "url": "https://10.0.0.5:10250/metrics/cadvisor"}, "10.0.0.5"),
+        ("http_response_result_code", {"host": "db1", "url": "http://shop:80"}, "db1"),
         # What gives no counter is stored beside what does.
         ("cpu_usage_idle", {"host": "db1", "cpu": "cpu0"}, "db1"),
         ("http_requests_total", {"host": "db1", "instance": "app1:80"}, "app1"),
@@ -84,3 +111,19 @@ def test_a_label_that_is_set_to_name_hosts_goes_first() -> None:
     series = {"__name__": "kernel_vmstat_pgfault", "host": "db1", "rack": "r1"}
     found = find_target(series, host_label="rack", cluster_label="cluster", sender=sender_of(series))
     assert found == TargetName("", "r1")
+
+
+@pytest.mark.parametrize(
+    ("metric", "printed"),
+    [
+        ("node_vmstat_pgpromote_success_value", "node_vmstat_pgpromote_success"),
+        ("node_memory_MemTotal_bytes_gauge", "node_memory_MemTotal_bytes"),
+        ("node_cpu_seconds_total_counter", "node_cpu_seconds_total"),
+        ("node_uname_info_gauge", "node_uname_info"),
+        ("container_memory_rss_gauge", "container_memory_rss"),
+        ("node_vmstat_pgfault", "node_vmstat_pgfault"),
+        ("app_queue_gauge", "app_queue_gauge"),
+    ],
+)
+def test_types_that_telegraf_puts_behind_names_are_taken_off(metric: str, printed: str) -> None:
+    assert as_printed({"__name__": metric, "host": "db1"}) == {"__name__": printed, "host": "db1"}

@@ -90,6 +90,24 @@ def test_numbers_become_series_under_their_documented_names() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("resource", "labels", "nameless"),
+    [
+        (
+            {"host.name": "db1", "service.instance.id": "localhost:9100"},
+            {"instance": "localhost:9100", "host_name": "db1"},
+            0,
+        ),
+        ({"service.instance.id": "127.0.0.1:9100"}, {"instance": "127.0.0.1:9100"}, 1),
+        ({}, {}, 1),
+    ],
+)
+def test_a_machine_is_named_by_what_is_its_own(resource: dict[str, str], labels: dict[str, str], nameless: int) -> None:
+    made = made_of(request(gauge("node_vmstat_pgfault", point(2000, 5.0)), resource=resource))
+    assert stored(made)["node_vmstat_pgfault"] == [(labels, [(2000, 5.0)])]
+    assert made.translated.nameless == nameless
+
+
 def test_a_histogram_becomes_running_totals_by_bound() -> None:
     made = made_of(request(histogram("wait", 2000, [0.5, 10.0], [1, 2, 4], 33.0)))
     found = stored(made)

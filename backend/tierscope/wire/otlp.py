@@ -27,7 +27,7 @@ from tierscope.domain.base.json_text import MAX_PARTS, has_too_many_parts
 from tierscope.domain.ingest.otlp_names import bound_text, label_name, metric_name
 from tierscope.domain.ingest.prometheus.counters import sender_of
 from tierscope.domain.ingest.prometheus.stale import STALE
-from tierscope.domain.ingest.prometheus.targets import INSTANCE, find_target
+from tierscope.domain.ingest.prometheus.targets import INSTANCE, find_target, is_loopback
 from tierscope.wire.bounds import Bounds, check_bounds
 
 BOUNDS = Bounds(messages=1 << 18, fields=1 << 20, elements=1 << 20)
@@ -220,9 +220,11 @@ class _Series:
 
 def _is_nameless(labels: Mapping[str, str]) -> bool:
     """Whether a series is about a machine, or about nothing that its labels name, and says not which."""
-    if labels.get(INSTANCE) or find_target(labels, host_label=INSTANCE, cluster_label="").name:
-        return False
-    return not labels.get("job") or sender_of(labels) is not None
+    sender = sender_of(labels)
+    name = find_target(labels, host_label=INSTANCE, cluster_label="", sender=sender).name
+    if name:
+        return sender is not None and is_loopback(name)
+    return not labels.get("job") or sender is not None
 
 
 class _ResourceLabels:

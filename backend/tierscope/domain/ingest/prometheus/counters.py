@@ -71,11 +71,29 @@ _NODE_GAUGES = frozenset(
     )
 )
 _PRINTED = {"nr_anon": "nr_anon_pages", "nr_file": "nr_file_pages"}
+_OF_TEXT_FILES = frozenset({"tierscope_node_tier", "tierscope_demotion_enabled"})
+"""What people add to a node_exporter of theirs."""
+_TYPE_BEHIND = re.compile(r"^((?:node|container_memory|tierscope)_.+)_(?:counter|gauge|value)$")
+
+
+def as_printed(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """The labels under which an exporter printed a series.
+
+    Telegraf's `inputs.prometheus` puts the type of a metric behind its name unless `metric_version` is 2
+    (`plugins/parsers/prometheus/metric_v1.go` of 1.37). No exporter that is read here has a name that ends so.
+    """
+    found = _TYPE_BEHIND.match(labels.get("__name__", ""))
+    return labels if found is None else {**labels, "__name__": found[1]}
 
 
 def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
-    """The kernel counters that a series gives: none for most series, two where one line says two things."""
+    """The kernel counters that a series gives: none for most series, two where one line says two things.
+
+    A name with a colon is of a recording rule or of stream aggregation: no counter of the kernel is in it any more.
+    """
     metric = labels.get("__name__", "")
+    if ":" in metric:
+        return ()
     if metric in METRICS:
         key = container_counter(labels)
         return () if key is None else (MappedCounter(key, held_ms=HELD_MS),)
@@ -93,7 +111,10 @@ def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
     if metric.startswith("node_memory_numa_"):
         return _map_node(metric.removeprefix("node_memory_numa_"), own_label(labels, "node"))
     if metric.startswith("node_memory_"):
-        return (MappedCounter(f"host|meminfo|{_meminfo_name(metric.removeprefix('node_memory_'))}"),)
+        name = _meminfo_name(metric.removeprefix("node_memory_"))
+        # All lines of /proc/meminfo begin so. The kubelet prints `node_memory_working_set_bytes`, and node_exporter on
+        # other systems what these have.
+        return (MappedCounter(f"host|meminfo|{name}"),) if name[:1].isupper() else ()
     if metric.startswith("node_zoneinfo_"):
         return _map_zone(metric.removeprefix("node_zoneinfo_"), own_label(labels, "node"), own_label(labels, "zone"))
     return ()
@@ -105,7 +126,9 @@ def sender_of(labels: Mapping[str, str]) -> str | None:
     Of node_exporter and cAdvisor also series that give none.
     """
     metric = labels.get("__name__", "")
-    if metric.startswith("node_"):
+    if ":" in metric:
+        return None
+    if metric.startswith("node_") or metric in _OF_TEXT_FILES:
         return "node_exporter"
     if metric.startswith("container_memory_"):
         return "cadvisor"

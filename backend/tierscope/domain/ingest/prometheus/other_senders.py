@@ -209,7 +209,7 @@ def _hostmetrics(metric: str, labels: Mapping[str, str]) -> Found:
         return ((f"host|meminfo|{_OTEL_SIZES[metric]}", 1.0),)
     if metric == "system_memory_usage" and labels.get("state") in _OTEL_STATES:
         return ((f"host|meminfo|{_OTEL_STATES[labels['state']]}", 1.0),)
-    if metric == "system_paging_faults_total":
+    if metric.removesuffix("_total") == "system_paging_faults":
         # Minor faults are pgfault less pgmajfault there: both together are pgfault.
         every = (("host|vmstat|pgfault", 1.0),)
         return {"minor": every, "major": (*every, ("host|vmstat|pgmajfault", 1.0))}.get(labels.get("type", ""), ())

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv6Address
+from ipaddress import AddressValueError, IPv6Address, ip_address
 
 INSTANCE = "instance"
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://([^/?#]*)")
@@ -30,6 +30,8 @@ _OWN_LABELS: Mapping[str, tuple[str, ...]] = {
     "pcp": ("exported_hostname", "hostname"),
 }
 """What names the host in series of programs that name it themselves, whoever passes them on and has an `instance`."""
+_SCRAPED_LABELS: Mapping[str, tuple[str, ...]] = {"node_exporter": ("url",), "cadvisor": ("url",)}
+"""Where Telegraf (`inputs.prometheus`) says which page it read: its `host` is where it runs itself."""
 _OTHER_LABELS = ("host_name", "host", "hostname")
 """The same where nothing else does."""
 
@@ -40,17 +42,28 @@ def find_target(
     """The target of a series: its host label without scheme and port, and its cluster label where it has one.
 
     `sender`: the program that prints it, where that is known. A label that is set to name hosts goes before what a
-    program calls them.
+    program calls them. What a Prometheus that passes series on calls `exported_instance` was the host's. The machine
+    that a program runs on (`localhost`) is another one for each program, so that any other label goes before it.
     """
-    own = _OWN_LABELS.get(sender or "", ())
-    order = (*own, host_label) if host_label == INSTANCE else (host_label, *own)
-    name = next((labels[one] for one in (*order, *_OTHER_LABELS) if labels.get(one)), "")
-    return TargetName(labels.get(cluster_label, ""), strip_port(name))
+    own, scraped = _OWN_LABELS.get(sender or "", ()), _SCRAPED_LABELS.get(sender or "", ())
+    order = (*own, f"exported_{INSTANCE}", INSTANCE) if host_label == INSTANCE else (host_label, *own)
+    names = [strip_port(labels[one]) for one in (*order, *scraped, *_OTHER_LABELS) if labels.get(one)]
+    name = next((one for one in names if not is_loopback(one)), names[0] if names else "")
+    return TargetName(labels.get(cluster_label, ""), name)
 
 
 def own_label(labels: Mapping[str, str], name: str) -> str:
     """A label that a series has from its exporter: with `exported_` before it where its target has one too."""
     return labels.get(f"exported_{name}") or labels.get(name, "")
+
+
+@lru_cache(maxsize=4096)
+def is_loopback(name: str) -> bool:
+    """Whether a name means the machine that says it (RFC 6761, RFC 1122, RFC 4291)."""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
 
 
 @lru_cache(maxsize=4096)
