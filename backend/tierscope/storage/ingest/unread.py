@@ -18,10 +18,12 @@ _GROUPS = 20
 class UnreadRow:
     """Series whose names begin with the same word: how many, of how many senders, and the labels of one of them.
 
-    `reason`: why their counters are not taken; None where they are none.
+    `reason`: why their counters are not taken; None where they are none. `is_made`: whether their names have a colon,
+    as those of recording rules and of aggregation.
     """
 
     word: str
+    is_made: bool
     reason: str | None
     series: int
     senders: int
@@ -31,14 +33,15 @@ class UnreadRow:
 def read_unread(session: ReadSession, now: datetime) -> list[UnreadRow]:
     """Series of targets that are no host and sent samples lately, the most frequent first."""
     statement = text(
-        "SELECT g.word, g.reason, g.series, g.senders, one.labels FROM ("
-        " SELECT split_part(s.metric, '_', 1) AS word, s.reason, count(*) AS series, min(s.id) AS first,"
+        "SELECT g.word, g.is_made, g.reason, g.series, g.senders, one.labels FROM ("
+        " SELECT split_part(s.metric, '_', 1) AS word, strpos(s.metric, ':') > 0 AS is_made, s.reason,"
+        " count(*) AS series, min(s.id) AS first,"
         " count(DISTINCT coalesce(s.labels ->> 'instance', s.labels ->> 'host', s.labels ->> 'hostname',"
         "  s.labels ->> 'job', '')) AS senders"
         " FROM (SELECT r.id, r.metric, r.labels, t.reason FROM sample_series r"
         "  JOIN (SELECT id, reason FROM sample_targets t WHERE host_id IS NULL AND EXISTS ("
         "   SELECT FROM samples_live l WHERE l.target_id = t.id AND l.hour > :since)) t ON t.id = r.target_id"
-        "  LIMIT :most) AS s GROUP BY 1, 2 ORDER BY 3 DESC, 1 LIMIT :groups) AS g"
+        "  LIMIT :most) AS s GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1 LIMIT :groups) AS g"
         " JOIN sample_series one ON one.id = g.first ORDER BY g.series DESC, g.word"
     )
     values = {"since": now - LATELY, "most": LOOKED_AT, "groups": _GROUPS}

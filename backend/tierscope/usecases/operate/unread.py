@@ -11,7 +11,21 @@ from tierscope.domain.base.names import escaped_name
 from tierscope.storage.ingest.unread import LOOKED_AT, UnreadRow, read_unread
 
 _OF_MACHINES = frozenset(
-    {"atop", "collectd", "kernel", "mem", "netdata", "node", "numa", "swap", "sysstat", "system", "vmem", "windows"}
+    {
+        "atop",
+        "collectd",
+        "host",
+        "kernel",
+        "mem",
+        "netdata",
+        "node",
+        "numa",
+        "swap",
+        "sysstat",
+        "system",
+        "vmem",
+        "windows",
+    }
 )
 """First words of metrics by which programs tell of machines: whoever sends them means to add hosts."""
 _SHOWN_LABELS = 4
@@ -44,10 +58,15 @@ def describe_unread(found: Sequence[UnreadSeries]) -> str:
 
 
 def _view(row: UnreadRow) -> UnreadSeries:
-    reason = "none is a counter that we read" if row.reason is None else f"counters that are not taken: {row.reason}"
-    return UnreadSeries(
-        row.word, row.series, row.senders, _example(row), reason, row.reason is not None or row.word in _OF_MACHINES
-    )
+    if row.is_made:
+        reason = "made of other series by a recording rule or by aggregation, so that they count nothing: send those"
+    elif row.reason is not None:
+        reason = f"counters that are not taken: {row.reason}"
+    else:
+        reason = "none is a counter that we read"
+    # A rule is named by its level, a colon and the metric: `instance:node_vmstat_pgmajfault:rate5m`.
+    of_machines = row.reason is not None or row.word.rpartition(":")[2] in _OF_MACHINES
+    return UnreadSeries(row.word, row.series, row.senders, _example(row), reason, of_machines)
 
 
 def _example(row: UnreadRow) -> str:
