@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tierscope.domain.counters.senders import read_senders, why_unsent
-from tierscope.domain.ingest.prometheus.containers import workload_of_pod
+from tierscope.domain.ingest.prometheus.containers import repeated_containers, workload_of_pod
 from tierscope.domain.ingest.prometheus.counters import map_series
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
 from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
@@ -46,6 +46,9 @@ def container(metric: str, **labels: str) -> dict[str, str]:
         ({"__name__": "node_memory_numa_MemFree", "node": "all"}, []),
         ({"__name__": "node_network_receive_bytes_total", "device": "eth0"}, []),
         ({"__name__": "go_goroutines"}, []),
+        # The kubelet's page of resources, and node_exporter on macOS.
+        ({"__name__": "node_memory_working_set_bytes"}, []),
+        ({"__name__": "node_memory_wired_bytes"}, []),
         (container("container_memory_rss"), [("service:shop/cart|memory.stat|anon", 1.0)]),
         (container("container_memory_cache"), [("service:shop/cart|memory.stat|file", 1.0)]),
         (
@@ -59,12 +62,56 @@ def container(metric: str, **labels: str) -> dict[str, str]:
         (container("container_memory_rss", container="POD"), []),
         ({"__name__": "container_memory_rss", "id": "/"}, []),
         (container("container_memory_rss", pod="a|b"), []),
+        # A cAdvisor in a pod of its own, scraped with the labels of that pod (google/cadvisor issue 3162).
+        (
+            container(
+                "container_memory_rss",
+                container="cadvisor",
+                namespace="monitoring",
+                pod="cadvisor-8zkqv",
+                container_label_io_kubernetes_container_name="app",
+                container_label_io_kubernetes_pod_name="cart-7c9d8b6f5-x2k9z",
+                container_label_io_kubernetes_pod_namespace="shop",
+            ),
+            [("service:shop/cart|memory.stat|anon", 1.0)],
+        ),
+        (container("container_memory_rss", container="cadvisor", container_label_io_kubernetes_container_name="a"), []),
+        (
+            container(
+                "container_memory_rss",
+                container="cadvisor",
+                namespace="monitoring",
+                pod="cadvisor-8zkqv",
+                exported_container="app",
+                exported_pod="cart-7c9d8b6f5-x2k9z",
+                exported_namespace="shop",
+            ),
+            [("service:shop/cart|memory.stat|anon", 1.0)],
+        ),
+        # The pod as a whole, whose own label `container` is empty.
+        (container("container_memory_rss", container="cadvisor", exported_pod="cart-7c9d8b6f5-x2k9z"), []),
+        # The kubelet behind a Service: only its namespace is in the way.
+        (
+            container("container_memory_rss", namespace="kube-system", exported_namespace="shop"),
+            [("service:shop/cart|memory.stat|anon", 1.0)],
+        ),
         # A sum over pods that come and go does not only grow.
         (container("container_memory_failures_total", failure_type="pgmajfault", scope="container"), []),
     ],
 )
 def test_series_are_counters(labels: dict[str, str], counters: list[tuple[str, float]]) -> None:
     assert [(found.key, found.scale) for found in map_series(labels)] == counters
+
+
+def test_the_labels_of_the_pod_that_was_scraped_name_no_container() -> None:
+    own = {"container": "cadvisor", "namespace": "monitoring", "pod": "cadvisor-8zkqv"}
+    series = {
+        1: container("container_memory_rss", **own, id="/"),
+        2: container("container_memory_rss", **own),
+        3: container("container_memory_rss", **own, exported_pod="db-0", exported_container="db", id="/kubepods/b"),
+    }
+    assert repeated_containers(series) == {1, 2}
+    assert repeated_containers({2: container("container_memory_rss")}) == frozenset()
 
 
 @pytest.mark.parametrize(

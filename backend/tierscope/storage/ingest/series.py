@@ -185,6 +185,22 @@ def assign_target(transaction: WriteTransaction, target_id: int, *, host_id: int
     transaction.execute(statement, {"host": host_id, "reason": reason, "target": target_id})
 
 
+def find_hosts_called(session: ReadSession, cluster: str, names: Sequence[str]) -> list[int]:
+    """Hosts of a cluster whose target has one of these names; where none has, those that call themselves so."""
+    by_target = text(
+        "SELECT DISTINCT host_id FROM sample_targets"
+        " WHERE cluster = :cluster AND name = ANY(:names) AND host_id IS NOT NULL"
+    )
+    by_uname = text(
+        "SELECT DISTINCT t.host_id FROM sample_series s JOIN sample_targets t ON t.id = s.target_id"
+        " WHERE s.metric = 'node_uname_info' AND lower(s.labels ->> 'nodename') = ANY(:names)"
+        " AND t.cluster = :cluster AND t.host_id IS NOT NULL"
+    )
+    values = {"cluster": cluster, "names": list(names)}
+    found = session.execute(by_target, values).scalars().all() or session.execute(by_uname, values).scalars().all()
+    return [int(one) for one in found]
+
+
 def targets_of_host(session: ReadSession, host_id: int) -> list[int]:
     """The targets that are this host."""
     statement = text("SELECT id FROM sample_targets WHERE host_id = :host ORDER BY id")

@@ -1,7 +1,7 @@
 """Which series of a host are kernel counters, and which columns they fill; kept in the process until new ones come."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -15,6 +15,7 @@ from tierscope.domain.ingest.prometheus.counters import (
     BOOT_TIME_KEY,
     MEMORY_KEY,
     MappedCounter,
+    as_printed,
     map_series,
     sender_of,
 )
@@ -30,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Span = tuple[datetime, datetime]
 UNAME = "node_uname_info"
+LINUX = "Linux"
 COUNTERS_PER_HOST = 4096
 _LIKE = ("node\\_%", "tierscope\\_%", "container\\_memory\\_%", *METRICS_LIKE)
 _SERVICE = "service:"
@@ -61,6 +63,10 @@ class CounterSeries:
     info_tellers: Mapping[int, int]
     senders: Mapping[str, frozenset[str]]
     """The keys that each program sends."""
+    machines: frozenset[str] = frozenset()
+    """What series of containers call the machine that they run on, where none here is of that machine itself."""
+    system: str = ""
+    """What the machine runs where that is not Linux, so that nothing here is a counter that is read."""
 
     def read_told(self, bodies: Sequence[bytes], span: Span) -> "Told":
         """What was told of the machine in a span, or shortly before its end."""
@@ -116,7 +122,8 @@ def counter_series(session: ReadSession, target_ids: Sequence[int], *, replica_l
     return found
 
 
-def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> CounterSeries:
+def _map(stored: Sequence[StoredSeries], replica_labels: Sequence[str]) -> CounterSeries:
+    series = [replace(one, labels=as_printed(one.labels)) for one in stored]
     best: dict[str, int] = {}
     mapped: list[tuple[StoredSeries, MappedCounter]] = []
     repeated = _repeated(series, replica_labels)
@@ -124,14 +131,20 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
         for counter in () if one.id in repeated else map_series(one.labels):
             mapped.append((one, counter))
             best[counter.key] = min(best.get(counter.key, counter.rank), counter.rank)
+    uname = [one.labels for one in series if one.labels["__name__"] == UNAME]
+    systems = {labels.get("sysname", LINUX) for labels in uname}
+    system = min(systems, default="") if LINUX not in systems else ""
+    machines: frozenset[str] = frozenset()
     if all(key.startswith(_SERVICE) for key in best):
-        best = {}  # containers alone say nothing of the machine: it becomes a host when node_exporter speaks of it
+        # Containers alone say nothing of the machine: it becomes a host when node_exporter speaks of it.
+        machines = frozenset(one.labels.get("node", "") for one, _ in mapped)
+    if machines or system:
+        best = {}
     kept = sorted(best, key=lambda key: (key.startswith(_SERVICE), key))[:COUNTERS_PER_HOST]
     keys = tuple(sorted(kept))
     names = sorted({key.removeprefix(_SERVICE).partition("|")[0] for key in keys if key.startswith(_SERVICE)})
     place = {key: i for i, key in enumerate(keys)}
     taken = [(one, counter) for one, counter in mapped if counter.key in place and counter.rank == best[counter.key]]
-    uname = [one.labels for one in series if one.labels["__name__"] == UNAME]
     info = tuple(one for one in series if one.labels["__name__"] in INFO_METRICS)
     told = {one.id: teller_of(one.labels, replica_labels) for one, _ in taken}
     told |= {one.id: teller_of(one.labels, replica_labels) for one in info}
@@ -149,6 +162,8 @@ def _map(series: Sequence[StoredSeries], replica_labels: Sequence[str]) -> Count
         marks=_marks(taken, info, {series_id: rank[teller] for series_id, teller in told.items()}),
         info_tellers={one.id: rank[told[one.id]] for one in info},
         senders=_senders(taken),
+        machines=machines,
+        system=system,
     )
 
 

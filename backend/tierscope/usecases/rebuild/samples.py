@@ -20,6 +20,7 @@ from tierscope.domain.ingest.batch import Finding
 from tierscope.domain.ingest.prometheus.containers import told_memory
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
+from tierscope.domain.ingest.prometheus.targets import strip_port
 from tierscope.domain.ingest.prometheus.tellers import SAME_BOOT_SECONDS, Machines
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.base import dirty_buckets
@@ -48,6 +49,7 @@ from tierscope.storage.ingest.samples import NewBody, newest_arrival, read_bodie
 from tierscope.storage.ingest.series import (
     StoredTarget,
     assign_target,
+    find_hosts_called,
     find_target,
     hold_targets,
     sampled_host_ids,
@@ -85,8 +87,6 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim, *, homes: Hos
         return
     labels = Settings().remote_write.replica_labels
     series = counter_series(transaction, [target.id], replica_labels=labels)
-    if not series.keys:
-        return
     now = utc_now()
     host_id = _find_host(transaction, target, series, homes, now)
     if host_id is None:
@@ -108,6 +108,8 @@ def rebuild_samples(transaction: WriteTransaction, claimed: Claim, *, homes: Hos
         targets = targets_of_host(transaction, host.id)
         if targets != [target.id]:
             series = counter_series(transaction, targets, replica_labels=labels)
+        if not series.keys:
+            return
         changed: set[int] = set()
         for span in spans:
             changed.update(_rebuild_span(transaction, home.rows, host, targets, series, span, now))
@@ -120,6 +122,8 @@ def _find_host(
     transaction: WriteTransaction, target: StoredTarget, series: CounterSeries, homes: HostHomes, now: datetime
 ) -> int | None:
     """The host of a target, made at first sight; None where it cannot be one, or there are too many hosts."""
+    if not series.keys:
+        return _find_machine(transaction, target, series)
     if target.host_id is not None:
         return target.host_id
     settings = Settings().remote_write
@@ -130,6 +134,30 @@ def _find_host(
     host_id = known if known is not None else _make(transaction, target, settings, now, many=many)
     if host_id is not None:
         assign_target(transaction, target.id, host_id=host_id, reason=None)
+    return host_id
+
+
+def _find_machine(transaction: WriteTransaction, target: StoredTarget, series: CounterSeries) -> int | None:
+    """The host that a target of containers alone runs on; None where none is known, or several are by now.
+
+    The kubelet has an address of its own where node_exporter has the name of the node, or the other way round: then
+    the label `node`, or what the machine calls itself, says that both are of one.
+    """
+    found: list[int] = []
+    if series.system:
+        reason = f"the machine runs {series.system}, and counters of Linux alone are read"
+    elif not series.machines:
+        return None
+    elif not target.name or len(series.machines) > 1:
+        reason = "no label says which machine these containers run on"
+    else:
+        names = [name for name in (strip_port(min(series.machines)), target.name) if name]
+        found = find_hosts_called(transaction, target.cluster, names)
+        reason = f"no node_exporter reports the machine {names[0]} of these containers"
+    host_id = found[0] if len(found) == 1 else None
+    why = reason if host_id is None else None
+    if (host_id, why) != (target.host_id, target.reason):
+        assign_target(transaction, target.id, host_id=host_id, reason=why)
     return host_id
 
 

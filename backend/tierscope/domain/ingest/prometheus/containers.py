@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.names import escaped_name
+from tierscope.domain.ingest.prometheus.targets import own_label
 
 HELD_MS = 120_000
 """How long a value stands. Containers that ended are no longer printed, and count for so long."""
@@ -29,6 +30,7 @@ METRICS = {
 _IN_USE = frozenset({"memory.current|current", "memory.stat|anon"})
 """What no program that runs has none of: its stack alone is some."""
 _NAME_LENGTH_MAX = 120
+_RUNTIME_LABEL = "container_label_io_kubernetes_"
 _PART = re.compile(r"[^/|]{1,253}", re.DOTALL)
 _ORDINAL = re.compile(r"^(.*)-[0-9]+$")
 # Kubernetes builds random parts from letters without vowels and digits without 0, 1 and 3.
@@ -48,13 +50,30 @@ def workload_of_pod(pod: str) -> str:
     return generated[1] if template is None else template[1]
 
 
+def _names(labels: Mapping[str, str]) -> tuple[str, str, str]:
+    """Namespace, pod and container that a series is about.
+
+    A cAdvisor in a pod of its own is scraped with the labels of that pod: what it prints itself is then what the
+    runtime calls the container, or has `exported_` in front (google/cadvisor issue 3162).
+    """
+    if _is_told_by_runtime(labels):
+        of_pod = (labels.get(f"{_RUNTIME_LABEL}pod_namespace", ""), labels.get(f"{_RUNTIME_LABEL}pod_name", ""))
+        return *of_pod, labels.get(f"{_RUNTIME_LABEL}container_name", "")
+    if labels.get("exported_pod"):
+        return own_label(labels, "namespace"), labels["exported_pod"], labels.get("exported_container", "")
+    return own_label(labels, "namespace"), labels.get("pod", ""), own_label(labels, "container")
+
+
+def _is_told_by_runtime(labels: Mapping[str, str]) -> bool:
+    return any(name.startswith(_RUNTIME_LABEL) for name in labels)
+
+
 def container_counter(labels: Mapping[str, str]) -> str | None:
     """The service's counter that a series of one container gives; None for pods as a whole, which would count twice."""
     counter = METRICS.get(labels.get("__name__", ""))
-    container = labels.get("container", "")
+    namespace, pod, container = _names(labels)
     if counter is None or container in ("", "POD"):
         return None
-    namespace, pod = labels.get("namespace", ""), labels.get("pod", "")
     if not _PART.fullmatch(namespace) or not _PART.fullmatch(pod):
         return None
     service = f"{namespace[:_NAME_LENGTH_MAX]}/{workload_of_pod(pod)[:_NAME_LENGTH_MAX]}"
@@ -62,17 +81,24 @@ def container_counter(labels: Mapping[str, str]) -> str | None:
 
 
 def repeated_containers(series: Mapping[int, Mapping[str, str]]) -> frozenset[int]:
-    """Which series of containers, by id, repeat what others say: what a container's outermost control group holds.
+    """Which series of containers of one teller, by id, are of no container: what its outermost control group holds.
 
     cAdvisor prints each control group. One that a container makes inside of its own has the same labels apart from
-    `id`, and so has one that is seen below two roots, as in nodes that are containers themselves.
+    `id`, and so has one that is seen below two roots, as in nodes that are containers themselves. Where even the root
+    has the name of a container, that is of the pod that was scraped, and none that the series themselves have.
     """
     groups: dict[tuple[str, ...], list[tuple[str, int]]] = {}
     for number, labels in series.items():
         if labels.get("id"):
-            same = tuple(labels.get(name, "") for name in ("__name__", "namespace", "pod", "container", "name"))
-            groups.setdefault(same, []).append((labels["id"], number))
+            group = (labels["__name__"], *_names(labels), labels.get("name", ""))
+            groups.setdefault(group, []).append((labels["id"], number))
     repeated: set[int] = set()
+    if any(labels.get("id") == "/" for labels in series.values()):
+        repeated |= {
+            number
+            for number, labels in series.items()
+            if not _is_told_by_runtime(labels) and not labels.get("exported_pod")
+        }
     for same, several in groups.items():
         kept: list[str] = []
         # Shorter paths first: what holds another is shorter than that.

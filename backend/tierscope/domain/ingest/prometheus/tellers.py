@@ -28,6 +28,9 @@ _OF_METRICS = frozenset(
         "zone",
         "exported_node",
         "exported_zone",
+        "exported_container",
+        "exported_namespace",
+        "exported_pod",
         "nodename",
         "release",
         "version",
@@ -56,6 +59,8 @@ _OF_METRICS = frozenset(
     }
 )
 """Labels by which the series of one exporter differ, and those that say what it found."""
+_OF_CONTAINERS = ("container_label_", "container_env_")
+"""Beginnings of such labels: what cAdvisor tells of a container as its runtime does."""
 _GIB = 1 << 30
 _RETURNS, _RETURNS_RATIO = 2, 0.1
 """How often a fact comes back after another one, and at what share of its samples, before it is two machines: clocks
@@ -65,7 +70,12 @@ are set back, and memory is plugged in and out, but not at the rhythm of scrapes
 def teller_of(labels: Mapping[str, str], replica_labels: Sequence[str]) -> Teller:
     """Who sends a series."""
     replica = next((labels[name] for name in replica_labels if labels.get(name)), "")
-    return replica, tuple(sorted((name, value) for name, value in labels.items() if name not in _OF_METRICS))
+    own = (
+        (name, value)
+        for name, value in labels.items()
+        if name not in _OF_METRICS and not name.startswith(_OF_CONTAINERS)
+    )
+    return replica, tuple(sorted(own))
 
 
 def views(places: Ints, tellers: Ints, live: Bools) -> list[Bools]:
