@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from factories.derived import drain
 from factories.remote_writes import Series
-from factories.sampled_hosts import AFTER, send_samples
+from factories.sampled_hosts import AFTER, column, rows, send_samples
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -226,6 +226,143 @@ def test_other_programs_feed_the_ledger(
     assert cause is None if lack is None else (cause or "").startswith(lack)
 
 
+def hosts(database: Database) -> dict[str, list[str]]:
+    """The targets of each host by its name."""
+    with database.read() as session:
+        statement = (
+            "SELECT h.name, t.name AS target FROM hosts h JOIN sample_targets t ON t.host_id = h.id ORDER BY 1, 2"
+        )
+        found: dict[str, list[str]] = {}
+        for row in session.execute(text(statement)):
+            found.setdefault(row.name, []).append(row.target)
+        return found
+
+
+def reasons(database: Database) -> dict[str, str]:
+    """Why the series of targets that are no host are not taken, by the names of the targets."""
+    with database.read() as session:
+        statement = "SELECT name, reason FROM sample_targets WHERE host_id IS NULL AND reason IS NOT NULL"
+        return {row.name: row.reason for row in session.execute(text(statement))}
+
+
+CONTAINER = (
+    'container_memory_usage_bytes{{container="app",id="/kubepods/a",namespace="shop",pod="cart-7c9d8b6f5-x2k9z"}} '
+    "4096\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("exporter", "kubelet"),
+    [
+        # kube-prometheus: node_exporter has the name of the node, the kubelet its address and the label `node`.
+        ({"instance": "db1"}, {"instance": "10.0.0.5:10250", "node": "db1"}),
+        # The chart prometheus: the other way round.
+        ({"instance": "10.0.0.5:9100"}, {"instance": "db1"}),
+        # Both by address, and the node calls itself by its name.
+        ({"instance": "10.0.0.5:9100"}, {"instance": "10.0.0.9:10250", "node": "DB1"}),
+    ],
+    ids=["kube-prometheus", "chart", "uname"],
+)
+def test_containers_are_of_the_machine_that_their_node_names(
+    database: Database, send: Callable[..., None], exporter: dict[str, str], kubelet: dict[str, str]
+) -> None:
+    send(CONTAINER, **kubelet)
+    assert hosts(database) == {}
+    (why,) = reasons(database).values()
+    assert why == "no node_exporter reports the machine db1 of these containers"
+    send(DEFAULTS, **exporter)
+    send(CONTAINER, **kubelet)
+    (targets,) = hosts(database).values()
+    assert len(targets) == 2
+    assert reasons(database) == {}
+    context = ReadContext(database, utc_now, Settings())
+    (row,) = HostReads(context).list(limit=10, cursor=None, state=None, service=None, origin=None, labels=()).items
+    with database.read() as session:
+        names = session.execute(text("SELECT namespace || '/' || name FROM services")).scalars().all()
+    assert row.memory_bytes.value == 3766906880.0
+    assert names == ["shop/cart"]
+
+
+def test_containers_of_machines_that_no_label_tells_apart_are_of_none(
+    database: Database, send: Callable[..., None]
+) -> None:
+    for name in ("db1", "db2"):
+        send(DEFAULTS, instance=f"{name}:9100", cluster="east")
+    # Another cluster has a node of this name.
+    send(CONTAINER, instance="10.0.0.5:10250", node="db1", cluster="west")
+    # One relay for all kubelets.
+    for name in ("db1", "db2"):
+        send(CONTAINER, instance="relay:8080", node=name, cluster="east")
+    assert hosts(database) == {"db1": ["db1"], "db2": ["db2"]}
+    assert reasons(database) == {
+        "10.0.0.5": "no node_exporter reports the machine db1 of these containers",
+        "relay": "no label says which machine these containers run on",
+    }
+
+
+def test_containers_of_a_cadvisor_in_a_pod_of_its_own_are_services_of_their_own(
+    database: Database, send: Callable[..., None]
+) -> None:
+    own = 'container="cadvisor",namespace="monitoring",pod="cadvisor-8zkqv"'
+    runtime = "container_label_io_kubernetes_"
+    printed = [f'container_memory_usage_bytes{{{{id="/",{own}}}}} 9000\n']
+    for name, pod, size in (
+        ("web", "cart-7c9d8b6f5-x2k9z", 100),
+        ("log", "cart-7c9d8b6f5-x2k9z", 20),
+        ("db", "db-0", 7),
+    ):
+        told = f'{runtime}container_name="{name}",{runtime}pod_name="{pod}",{runtime}pod_namespace="shop"'
+        printed.append(f'container_memory_usage_bytes{{{{id="/kubepods/{name}",name="{name}",{own},{told}}}}} {size}\n')
+    send(DEFAULTS + "".join(printed), instance="db1:9100")
+    block = rows(database)
+    sizes = {key: set(column(block, key)) for key in block.keys if key.startswith("service:")}
+    assert sizes == {
+        "service:shop/cart|memory.current|current": {120},
+        "service:shop/db|memory.current|current": {7},
+    }
+
+
+def test_a_machine_that_runs_no_linux_is_no_host(database: Database, send: Callable[..., None]) -> None:
+    send(
+        'node_uname_info{{machine="amd64",nodename="fs1",release="14.1",sysname="FreeBSD",version="x"}} 1\n'
+        "node_boot_time_seconds 1.7e+09\nnode_memory_size_bytes 8.5e+09\nnode_exporter_build_info 1\n",
+        instance="fs1:9100",
+    )
+    assert hosts(database) == {}
+    assert reasons(database) == {"fs1": "the machine runs FreeBSD, and counters of Linux alone are read"}
+
+
+def test_telegraf_that_scrapes_node_exporters_names_each_of_them(database: Database, send: Callable[..., None]) -> None:
+    kinds = {"_info": "_gauge", "_bytes": "_gauge", "_seconds": "_gauge", "_success": "_gauge", "_total": "_counter"}
+
+    def suffixed(line: str) -> str:
+        name, brace, rest = line.partition("{{")
+        name, space, value = (name, "", "") if brace else line.partition(" ")
+        ends = next((kinds[end] for end in kinds if name.endswith(end)), "_value")
+        return f"{name}{ends}{brace}{rest}{space}{value}"
+
+    version_1 = "".join(f"{suffixed(line)}\n" for line in DEFAULTS.strip().splitlines())
+    for name in ("db1", "db2"):
+        send(version_1.replace("db1", name), host="relay", url=f"http://{name}:9100/metrics")
+    assert hosts(database) == {"db1": ["db1"], "db2": ["db2"]}
+    cause, fix = findings(database)["counters-not-sent"]
+    assert cause.startswith("node_exporter sends nothing of: promotions")
+    told = HostReads(ReadContext(database, utc_now, Settings())).list(
+        limit=10, cursor=None, state=None, service=None, origin=None, labels=()
+    )
+    assert [row.memory_bytes.value for row in told.items] == [3766906880.0, 3766906880.0]
+    assert fix
+
+
+def test_grafana_alloy_is_told_its_own_arguments(database: Database, send: Callable[..., None]) -> None:
+    send(DEFAULTS.replace('version="1.12.1"', 'version="v1.19.0"'), instance="db1", job="integrations/unix")
+    cause, fix = findings(database)["counters-not-sent"]
+    assert cause.startswith("Grafana Alloy sends nothing of: promotions, demotions, hint faults, memory by node.")
+    assert fix.startswith('Set in its prometheus.exporter.unix vmstat { fields = "^(oom_kill|pg|')
+    assert 'enable_collectors = ["meminfo_numa"]' in fix
+    assert "--collector" not in fix
+
+
 def test_what_gives_no_host_is_told_with_what_it_looks_like(
     database_url: str, database: Database, send: Callable[..., None]
 ) -> None:
@@ -250,3 +387,20 @@ def test_what_gives_no_host_is_told_with_what_it_looks_like(
     assert samples.detail == describe_unread(unread)
     with database.read() as session:
         assert find_unread(session, utc_now() + timedelta(hours=4)) == (), "what ended long ago is not told"
+
+
+def test_series_that_rules_made_are_told_as_such(database: Database, send: Callable[..., None]) -> None:
+    send(
+        "instance:node_vmstat_pgmajfault:rate5m {i}\nnode_vmstat_pgpromote_success:1m_total {i}\n"
+        "node_memory_MemTotal_bytes:1m_last 8.5e+09\nhost_memory_total_bytes 8.5e+09\n",
+        n=3,
+        instance="db1:9100",
+    )
+    assert hosts(database) == {}
+    with database.read() as session:
+        unread = {one.word: one for one in find_unread(session, utc_now())}
+    assert sorted(unread) == ["host", "instance:node", "node"]
+    assert all(one.of_machines for one in unread.values())
+    assert unread["host"].reason == "none is a counter that we read"
+    for word in ("instance:node", "node"):
+        assert unread[word].reason.startswith("made of other series by a recording rule or by aggregation"), word

@@ -2,7 +2,8 @@
 
 An agent sends every counter that the kernel prints, so that what is absent does not exist. Other programs print what
 they choose to. `SENDERS` says of each which counters it prints, by which setting, and by which counters it is seen that
-the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12, `plugins/inputs` of Telegraf 1.37,
+the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12, `internal/build` and
+`internal/static/integrations/node_exporter` of Grafana Alloy 1.19, `plugins/inputs` of Telegraf 1.37,
 `src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor 0.60,
 `getProc` of collectl 4.3.1.
 """
@@ -120,6 +121,27 @@ _NODE_SERIES = replace(
     title="A sender of series node_* (Fluent Bit, or a node_exporter without node_exporter_build_info)",
     verb="Fluent Bit has a fixed list; start node_exporter with",
 )
+
+
+def _of_alloy(offer: Offer) -> Offer:
+    """The same offer with the argument of `prometheus.exporter.unix` for a flag of node_exporter."""
+    if offer.setting == VMSTAT_FIELDS:
+        _, _, pattern = VMSTAT_FIELDS.partition("=")
+        return replace(offer, setting=f'vmstat {{ fields = "{pattern.strip(chr(39))}" }}')
+    name = offer.setting.removeprefix("--collector.")
+    extra = name in ("zoneinfo", "meminfo_numa")
+    setting = f'enable_collectors = ["{name}"]' if extra else f'no "{name}" in disable_collectors'
+    return replace(offer, setting=setting)
+
+
+_ALLOY = replace(
+    _NODE_EXPORTER,
+    name="alloy",
+    title="Grafana Alloy",
+    verb="set in its prometheus.exporter.unix",
+    offers=tuple(map(_of_alloy, _NODE_EXPORTER.offers)),
+    between=", ",
+)
 _TELEGRAF = Sender(
     "telegraf",
     "Telegraf",
@@ -230,6 +252,7 @@ SENDERS: Mapping[str, Sender] = {
     for sender in (
         _NODE_EXPORTER,
         _NODE_SERIES,
+        _ALLOY,
         _TELEGRAF,
         _PCP,
         _HOSTMETRICS,

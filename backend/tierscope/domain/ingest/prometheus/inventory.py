@@ -51,6 +51,7 @@ def make_inventory(
     declared: dict[int, str] = {}
     parts: dict[str, bool] = {}
     versions: dict[str, str] = {}
+    in_alloy = False
     for labels, value in info:
         metric = labels["__name__"]
         if metric in _RECORDED and labels.get("version"):
@@ -67,6 +68,7 @@ def make_inventory(
             parts[labels.get("collector", "")] = value > 0
         elif metric == _BUILD:
             versions["node_exporter"] = labels.get("version", "")
+            in_alloy = _is_of_alloy(labels)
         elif metric.lower() in _SETTINGS_BY_LOWER:
             knobs[_SETTINGS_BY_LOWER[metric.lower()]] = f"{value:.0f}"
     page = find_page_size(counters, release=body.get("kernel_release", ""), architecture=body.get("architecture", ""))
@@ -75,9 +77,9 @@ def make_inventory(
     if counters.get(MEMORY_KEY, 0) > 0:
         body["memory_bytes"] = counters[MEMORY_KEY]
     # What names itself nowhere prints series of the same names, with other settings: plugins of Fluent Bit and Fluentd.
-    names = {} if parts or "node_exporter" in versions else {"node_exporter": "node_series"}
+    node = "alloy" if in_alloy else "node_exporter" if parts or "node_exporter" in versions else "node_series"
     sent = [
-        find_offers(names.get(name, name), keys, parts, version=versions.get(name, ""))
+        find_offers(node if name == "node_exporter" else name, keys, parts, version=versions.get(name, ""))
         for name, keys in sorted(senders.items())
     ]
     body["senders"] = [write_sender(one) for one in sent]
@@ -93,6 +95,14 @@ def make_inventory(
     if fast and slow:
         body["tiers"] = [{"rank": 0, "nodes": sorted(fast)}, {"rank": 1, "nodes": sorted(slow)}]
     return body
+
+
+def _is_of_alloy(build: Mapping[str, str]) -> bool:
+    """Whether it is not node_exporter that says so but Grafana Alloy, which prints the same with a version of its own.
+
+    It writes its version with `v` in front, and its exporters' targets have jobs of this name.
+    """
+    return build.get("version", "").startswith("v") and build.get("job", "").startswith("integrations/")
 
 
 def _node(number: int, size: int, counters: Mapping[str, int], declared: Mapping[int, str]) -> dict[str, Any]:
