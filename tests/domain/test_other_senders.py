@@ -1,9 +1,14 @@
 """Names of Telegraf, Performance Co-Pilot and hostmetrics are the same counters, of the host that they name."""
 
+import re
+
 import pytest
 
+from tierscope.domain.ingest.prometheus.containers import METRICS
 from tierscope.domain.ingest.prometheus.counters import as_printed, map_series, sender_of
+from tierscope.domain.ingest.prometheus.selector import parse_selector
 from tierscope.domain.ingest.prometheus.targets import TargetName, find_target
+from tierscope.usecases.ingest.prometheus_history import DEFAULT_MATCH
 
 TELEGRAF = {"host": "db1"}
 PCP = {"hostname": "db1", "agent": "linux", "instance": "pmproxy:44322"}
@@ -127,3 +132,9 @@ def test_a_label_that_is_set_to_name_hosts_goes_first() -> None:
 )
 def test_types_that_telegraf_puts_behind_names_are_taken_off(metric: str, printed: str) -> None:
     assert as_printed({"__name__": metric, "host": "db1"}) == {"__name__": printed, "host": "db1"}
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "node_vmstat_pgfault", "mem_util_free", "system_memory_limit_bytes"])
+def test_an_import_asks_for_all_that_gives_a_counter(metric: str) -> None:
+    (condition,) = parse_selector(DEFAULT_MATCH)
+    assert re.fullmatch(condition.value, metric)

@@ -33,7 +33,7 @@ def import_prometheus(
     start: Annotated[str, typer.Option("--from", help="ISO time with zone, or a length such as 14d or 6h.")] = "14d",
     end: Annotated[str | None, typer.Option("--to", help="ISO time with zone; absent = now.")] = None,
     match: Annotated[
-        list[str] | None, typer.Option(help="Which series, such as '{job=\"node\"}'; default all of node_exporter.")
+        list[str] | None, typer.Option(help="Which series, such as '{job=\"node\"}'; default what gives counters.")
     ] = None,
     label: Annotated[
         list[str] | None, typer.Option(help="A label to add, name=value; default the external labels of Prometheus.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from tierscope.core.errors import Unprocessable
 from tierscope.core.prometheus_api import PrometheusApi, RawSeries, TooMuchAtOnce
+from tierscope.domain.ingest.prometheus.containers import METRICS
 from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.usecases.ingest.remote_write import RemoteWrite
@@ -21,9 +22,9 @@ SMALLEST_MS = 60_000
 REQUEST_SAMPLES = 50_000
 DEFAULT_MATCH = (
     '{__name__=~"node_.+|tierscope_.+|kernel_(vmstat|all)_.+|kernel_boot_time|mem_.+|pressure_total'
-    '|system_(memory|linux_memory|paging)_.+"}'
+    f'|system_(memory|linux_memory|paging)_.+|{"|".join(METRICS)}"}}'
 )
-"""What gives hosts their counters, by whichever program."""
+"""What gives hosts and their services counters, by whichever program."""
 
 
 @dataclass(slots=True)
