@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::damo::looks_like_damo;
-use crate::tree::form::form_of;
-use texts::{FIELDKIT, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
+use crate::tree::form::{Form, form_of, may_be_tar, unpacked};
+use texts::{FIELDKIT, IMPORT_COLLECTL, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
 
 /// Bytes that are looked at.
 const HEAD_BYTES: u64 = 4096;
@@ -31,7 +31,42 @@ pub struct Recognised {
 pub fn recognise(path: &Path) -> std::io::Result<Option<Recognised>> {
     let mut head = Vec::new();
     File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
-    Ok(recognise_head(&head))
+    match form_of(&head) {
+        Some(form @ (Form::Gzip | Form::Xz | Form::Zstd)) => recognise_packed(form, path),
+        _ => Ok(recognise_head(&head)),
+    }
+}
+
+/// What a packed file holds: an archive, or one file. What is damaged before anything tells stays an archive.
+fn recognise_packed(form: Form, path: &Path) -> std::io::Result<Option<Recognised>> {
+    let mut head = Vec::new();
+    let read =
+        unpacked(form, File::open(path)?).and_then(|content| content.take(HEAD_BYTES).read_to_end(&mut head));
+    if may_be_tar(&head) || (read.is_err() && head.is_empty()) {
+        return Ok(Some(archive()));
+    }
+    let (by, unpack) = match form {
+        Form::Xz => ("xz", "unxz"),
+        Form::Zstd => ("zstd", "unzstd"),
+        _ => ("gzip", "gunzip"),
+    };
+    let Some(inside) = recognise_head(&head) else {
+        return Ok(None);
+    };
+    let what = format!("{}, packed by {by}", inside.what);
+    let is_taken_packed = match inside.next_step.as_str() {
+        IMPORT_SYSSTAT | IMPORT_PCP => form != Form::Zstd,
+        IMPORT_COLLECTL => form == Form::Gzip,
+        _ => false,
+    };
+    // A next step that names a command for the file needs it unpacked; others are not about the file.
+    let step = &inside.next_step;
+    let is_for_the_file = step.starts_with('`') && step.contains(" FILE");
+    Ok(Some(if is_taken_packed || !is_for_the_file {
+        other(&what, step)
+    } else {
+        other(&what, &format!("unpack it first (`{unpack} FILE`), then: {step}"))
+    }))
 }
 
 /// What stands after the name of a file that is no archive.
@@ -102,8 +137,7 @@ const MAGIC: [(usize, &[u8], &str, &str); 12] = [
 
 fn recognise_head(head: &[u8]) -> Option<Recognised> {
     if form_of(head).is_some() {
-        let next_step = "`tierscope assess FILE` and `tierscope analyze FILE` take it";
-        return Some(taken("an archive", next_step, "vmstat-dir"));
+        return Some(archive());
     }
     let told = MAGIC
         .iter()
@@ -125,6 +159,11 @@ fn recognise_head(head: &[u8]) -> Option<Recognised> {
     }
     let text = std::str::from_utf8(head).or_else(|error| std::str::from_utf8(&head[..error.valid_up_to()]));
     recognise_text(text.ok()?.trim_start_matches('\u{feff}').trim_start())
+}
+
+fn archive() -> Recognised {
+    let next_step = "`tierscope assess FILE` and `tierscope analyze FILE` take it";
+    taken("an archive", next_step, "vmstat-dir")
 }
 
 fn recognise_text(start: &str) -> Option<Recognised> {
@@ -188,7 +227,7 @@ const CXL_LIST: &str = "output of `cxl list`, `daxctl list` or `ndctl list`";
 const HISTORY: &str = "`tierscope import prometheus --url URL` takes the history from the server itself";
 
 /// What stands early in JSON without its spaces, what that is, and what to do.
-const JSONS: [(&str, &str, &str); 12] = [
+const JSONS: [(&str, &str, &str); 15] = [
     ("{\"sysstat\":", "output of `sadf -j`", IMPORT_SYSSTAT),
     (
         "\"schema\":\"tierscope.once/",
@@ -215,6 +254,21 @@ const JSONS: [(&str, &str, &str); 12] = [
         "\"data\":{\"resultType\":",
         "an answer of the API of Prometheus",
         HISTORY,
+    ),
+    (
+        "{__name__=\"",
+        "samples as `promtool tsdb dump` prints them",
+        HISTORY,
+    ),
+    (
+        "\"ulid\":\"",
+        "the meta.json of a block of Prometheus, Thanos or Mimir",
+        "start a Prometheus over a copy of its data directory (`--storage.tsdb.path`), and `tierscope import prometheus --url URL` takes its history",
+    ),
+    (
+        "{\"host\":{\"host\":\"",
+        "an export of Zabbix (history or trends)",
+        NO_MOVES,
     ),
     (
         "{\"fields\":{",
@@ -288,7 +342,7 @@ mod tests {
     use super::*;
 
     /// What files of text begin with, and what they are said to be.
-    const STARTS: [(&str, &str); 36] = [
+    const STARTS: [(&str, &str); 57] = [
         (
             "Linux 6.18.44 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n08:22:49 pgpgin/s\n",
             "sysstat",
@@ -378,6 +432,72 @@ mod tests {
         (
             "{\n   \"memory\": [\n      {\n         \"range\": \"0x0\"",
             "lsmem -J",
+        ),
+        (
+            "################\n# Collectl:   V4.3.1-1  HiRes: 1  Options: -P -f /tmp\n####\n#Date Time [CPU]User%\n",
+            "collectl -P",
+        ),
+        (
+            "#Date Time [CPU]User% [MEM]Tot\n20261130 00:00:00 1 2\n",
+            "collectl -P",
+        ),
+        ("# TYPE node_vmstat_pgfault untyped\n", "metrics"),
+        (
+            "{__name__=\"up\", instance=\"db1:9100\"} 1 1700000000000\n",
+            "promtool",
+        ),
+        (
+            "{\n\t\"ulid\": \"01G0P9P6T0VSA5Z484BRGH2N68\",\n",
+            "block of Prometheus",
+        ),
+        (
+            "{\"host\":{\"host\":\"db1\",\"name\":\"db1\"},\"groups\":[]}\n",
+            "Zabbix",
+        ),
+        (
+            "--procs-- -----------------------memory----------------------\n",
+            "vmstat",
+        ),
+        (
+            "Cache                       Num  Total   Size  Pages\nAF_VSOCK 24 24\n",
+            "vmstat -m",
+        ),
+        (
+            "disk- ------------reads------------ ------------writes\n",
+            "vmstat -d",
+        ),
+        (
+            " Active / Total Objects (% used)    : 5567306 / 6241809\n",
+            "slabtop",
+        ),
+        ("slabinfo - version: 2.1\n# name <active_objs>\n", "slabinfo"),
+        ("Filename\t\t\tType\t\tSize\t\tUsed\t\tPriority\n", "/proc/swaps"),
+        ("Page block order: 9\nPages per block:  512\n", "pagetypeinfo"),
+        (
+            "top - 00:43:26 up  7:45,  0 user,  load average: 1.69, 2.67, 1.0\n",
+            "text of top",
+        ),
+        ("USER       PID %CPU %MEM    VSZ   RSS TTY\n", "text of ps"),
+        ("Architecture:                            x86_64\n", "lscpu"),
+        (
+            "Machine (3593MB total)\n  Package L#0\n    NUMANode L#0\n",
+            "lstopo",
+        ),
+        (
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology>\n",
+            "lstopo",
+        ),
+        (
+            "crash 8.0.2\nCopyright\n      KERNEL: vmlinux\n    DUMPFILE: vmcore\n",
+            "session of crash",
+        ),
+        (
+            "==========\n            Trace Event Information\n==========\n",
+            "perf c2c",
+        ),
+        (
+            "=====\n#==[ Command ]====#\n# /bin/cat /proc/vmstat\n",
+            "supportconfig",
         ),
     ];
 

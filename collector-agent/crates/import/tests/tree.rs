@@ -244,6 +244,44 @@ fn gzip_of(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn one_file_that_is_packed_alone_is_told_by_what_it_holds() {
+    let directory = TempDir::new().expect("a directory");
+    let collectl = b"################\n# Collectl:   V4.3.1-1  HiRes: 1\n# Host:       db1\n";
+    let sysstat = [0x96, 0xd5, 0x75, 0x21, 12, 7, 5, 0, 1];
+    let perf = zstd::bulk::compress(b"PERFILE2h", 3).expect("compressed");
+    let cases = [
+        (
+            "db1.raw.gz",
+            gzip_of(collectl),
+            "recording of collectl, packed by gzip: `tierscope import collectl",
+        ),
+        (
+            "sa27.xz",
+            xz_of(&sysstat),
+            "sysstat 12.7.5 (sa), packed by xz: `tierscope import sysstat",
+        ),
+        (
+            "perf.data.zst",
+            perf,
+            "perf.data file, packed by zstd: unpack it first (`unzstd FILE`), then: `tierscope import perf-data",
+        ),
+        (
+            "top.gz",
+            gzip_of(b"top - 00:43:26 up 1 day, load average: 1.69, 2.67\n"),
+            "text of top, packed by gzip: it is one moment",
+        ),
+        ("notes.gz", gzip_of(b"hello"), "is no archive"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let error = open(&path).expect_err("refused");
+        assert!(matches!(error.problem, TreeProblem::NoArchive(_)), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn a_single_root_is_read_from_an_archive_of_any_form() {
     let directory = TempDir::new().expect("a directory");
     let members: [(tar::EntryType, &str, &[u8]); 3] = [

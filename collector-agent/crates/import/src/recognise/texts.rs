@@ -2,6 +2,10 @@
 
 pub(super) const IMPORT_COLLECTL: &str =
     "`tierscope import collectl FILE` takes it, and `tierscope assess --host HOST` then says what it tells";
+const COLLECTL_TABLE: &str = "it has rates alone; `tierscope import collectl` takes the raw file (*.raw.gz) that collectl writes without -P, or beside it with --rawtoo";
+const PERF_REPORT: &str =
+    "give its perf.data: `tierscope import perf-data FILE --service S --host H` takes it";
+const PAGE: &str = "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it";
 pub(super) const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 pub(super) const KERNEL_LOG: &str = "it says what happened and counts nothing; collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 pub(super) const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
@@ -12,7 +16,7 @@ pub(super) const PROCESSES: &str = "it is one moment of some processes, and no c
 pub(super) const TREE: &str = "`tierscope assess DIR` takes it where DIR holds it by its own path (DIR/proc/vmstat), best with DIR/sys/devices/system beside it";
 
 /// Texts: what they begin with, what else stands early in them, what that is, and what to do. The first that fits tells.
-pub(super) const TEXTS: [(&str, &str, &str, &str); 36] = [
+pub(super) const TEXTS: [(&str, &str, &str, &str); 53] = [
     (
         "Linux ",
         " CPU)",
@@ -29,6 +33,7 @@ pub(super) const TEXTS: [(&str, &str, &str, &str); 36] = [
         "an answer of gmond or gmetad (Ganglia)",
         NO_MOVES,
     ),
+    ("", "#Date Time ", "a table of `collectl -P`", COLLECTL_TABLE),
     (
         "#####",
         "# Collectl: ",
@@ -82,16 +87,42 @@ pub(super) const TEXTS: [(&str, &str, &str, &str); 36] = [
         "a copy of /proc/zoneinfo or /proc/buddyinfo",
         TREE,
     ),
-    (
-        "# HELP ",
-        "",
-        "a page of metrics as Prometheus scrapes it",
-        "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it",
-    ),
+    ("# HELP ", "", "a page of metrics as Prometheus scrapes it", PAGE),
+    ("# TYPE ", "", "a page of metrics as Prometheus scrapes it", PAGE),
     (
         "# To display the perf.data header info",
         "",
         "text of `perf report` or `perf mem report`",
-        "give its perf.data: `tierscope import perf-data FILE --service S --host H` takes it",
+        PERF_REPORT,
+    ),
+    (
+        "=====",
+        "Trace Event Information",
+        "text of `perf c2c report`",
+        PERF_REPORT,
+    ),
+    (
+        "=====",
+        "#==[ ",
+        "a text of a supportconfig",
+        "give the whole report: `tierscope assess FILE` takes its archive (.txz, .tgz) or its directory",
+    ),
+    ("crash ", "DUMPFILE: ", "text of a session of crash", FIELDKIT),
+    ("--procs--", "memory", "text of `vmstat -w`", NO_MOVES),
+    ("Cache ", " Num  Total", "text of `vmstat -m`", NO_MOVES),
+    ("disk- ---", "", "text of `vmstat -d`", NO_MOVES),
+    ("Active / Total Objects", "", "text of slabtop", NO_MOVES),
+    ("slabinfo - version", "", "a copy of /proc/slabinfo", NO_MOVES),
+    ("Page block order", "", "a copy of /proc/pagetypeinfo", NO_MOVES),
+    ("Filename", "Priority", "a copy of /proc/swaps", TREE),
+    ("top - ", "load average", "text of top", PROCESSES),
+    ("USER ", " %MEM ", "text of ps", PROCESSES),
+    ("Architecture: ", "", "text of lscpu", NODES),
+    ("Machine (", "NUMANode", "text of lstopo (hwloc)", NODES),
+    (
+        "<?xml",
+        "<!DOCTYPE topology",
+        "output of `lstopo --of xml` (hwloc)",
+        NODES,
     ),
 ];

@@ -1,5 +1,14 @@
 //! How an archive is packed, by its first bytes.
 
+use std::fs::File;
+use std::io::{self, Read};
+
+use flate2::read::MultiGzDecoder;
+
+/// Largest zstd window that is accepted, as a power of two: 128 MiB.
+const WINDOW_LOG_MAX: u32 = 27;
+/// Most memory that unpacking of xz may take: `xz -9` needs 65 MiB.
+const XZ_MEMORY_KIB: u32 = 160 << 10;
 /// Bytes of a file in which its form shows: that of tar stands at 257.
 pub(crate) const HEAD_BYTES: usize = 512;
 
@@ -27,6 +36,25 @@ pub(crate) fn form_of(head: &[u8]) -> Option<Form> {
     packed
         .map(|(_, form)| *form)
         .or_else(|| is_tar().then_some(Form::Tar))
+}
+
+/// What a file holds that is packed so; that of a tar or a zip is the file itself.
+pub(crate) fn unpacked(form: Form, file: File) -> io::Result<Box<dyn Read>> {
+    Ok(match form {
+        Form::Tar | Form::Zip => Box::new(file),
+        Form::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Form::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_MEMORY_KIB)),
+        Form::Zstd => {
+            let mut inflated = zstd::stream::read::Decoder::new(file)?;
+            inflated.window_log_max(WINDOW_LOG_MAX)?;
+            Box::new(inflated)
+        }
+    })
+}
+
+/// Whether the first bytes of what is packed may begin a tar: they do, or it is an empty one, or there are none.
+pub(crate) fn may_be_tar(head: &[u8]) -> bool {
+    form_of(head) == Some(Form::Tar) || head.iter().all(|byte| *byte == 0)
 }
 
 /// Whether a header has the checksum of tar: the first tar had no magic.

@@ -4,16 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Component, Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
-
-use super::form::{Form, HEAD_BYTES, form_of};
+use super::form::{Form, HEAD_BYTES, form_of, may_be_tar, unpacked};
 use crate::recognise;
 use crate::tree_error::TreeProblem;
 
-/// Largest zstd window that is accepted, as a power of two: 128 MiB.
-const WINDOW_LOG_MAX: u32 = 27;
-/// Most memory that unpacking of xz may take: `xz -9` needs 65 MiB.
-const XZ_MEMORY_KIB: u32 = 160 << 10;
 /// Longest name, and longest record of extensions that holds one (GNU long name, PAX).
 const MAX_NAME_BYTES: u64 = 4096;
 /// Most levels of directories.
@@ -80,20 +74,22 @@ pub(crate) fn each(
     let stream_bytes = limits
         .total_bytes
         .saturating_add(limits.files.saturating_mul(1536));
-    let inflated: Box<dyn Read> = match form {
-        Form::Zip => return each_of_zip(file, limits, &mut take),
-        Form::Tar => Box::new(file),
-        Form::Gzip => Box::new(MultiGzDecoder::new(file)),
-        Form::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_MEMORY_KIB)),
-        Form::Zstd => {
-            let mut inflated = zstd::stream::read::Decoder::new(file).map_err(TreeProblem::Archive)?;
-            inflated
-                .window_log_max(WINDOW_LOG_MAX)
-                .map_err(TreeProblem::Archive)?;
-            Box::new(inflated)
-        }
-    };
-    each_of_tar(inflated.take(stream_bytes), limits, &mut take)
+    if form == Form::Zip {
+        return each_of_zip(file, limits, &mut take);
+    }
+    let mut content = unpacked(form, file).map_err(TreeProblem::Archive)?;
+    let mut head = Vec::new();
+    content
+        .by_ref()
+        .take(HEAD_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(TreeProblem::Archive)?;
+    if !may_be_tar(&head) {
+        // One file that is packed alone, as collectl and sysstat leave them.
+        return Err(TreeProblem::NoArchive(recognise::words(archive)));
+    }
+    let content = io::Cursor::new(head).chain(content);
+    each_of_tar(content.take(stream_bytes), limits, &mut take)
 }
 
 fn each_of_tar(
