@@ -27,9 +27,27 @@ fn parse_uptime_ns(text: &str) -> Option<i64> {
     whole_ns.checked_add(hundredths.parse::<i64>().ok()?.checked_mul(10_000_000)?)
 }
 
-/// Kernel release, such as `6.12.95+deb12-amd64`.
+/// Kernel release, such as `6.12.95+deb12-amd64`. Trees that others collected (hwloc-gather-topology, reports of support
+/// tools) leave out its own file, and have it in a line that begins as `/proc/version` and `uname -a` do.
 pub fn kernel_release(reader: &mut Reader) -> Result<String, Missing> {
-    reader.value("/proc/sys/kernel/osrelease").map(str::to_owned)
+    const LINES: [&str; 3] = [
+        "/proc/version",
+        "/sos_commands/kernel/uname_-a",
+        "/insights_commands/uname_-a",
+    ];
+    let own = reader.value("/proc/sys/kernel/osrelease").map(str::to_owned);
+    if own != Err(Missing::Absent) || reader.root().is_live() {
+        return own;
+    }
+    let release_in = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let release = words.nth(2)?;
+        line.starts_with("Linux ").then(|| release.to_owned())
+    };
+    let mut releases = LINES
+        .iter()
+        .filter_map(|path| release_in(reader.value(path).ok()?));
+    releases.next().ok_or(Missing::Absent)
 }
 
 /// The line of `/proc/version`, which names release, compiler and build.
@@ -109,6 +127,26 @@ mod tests {
         std::fs::create_dir_all(&place).expect("made");
         std::fs::write(place.join("hostname"), "db1.example\n").expect("written");
         assert_eq!(hostname(&mut reader).as_deref(), Ok("db1.example"));
+    }
+
+    #[test]
+    fn a_tree_tells_its_kernel_where_the_kernels_own_release_is_left_out() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut reader = Reader::new(Root::new(directory.path()));
+        assert_eq!(kernel_release(&mut reader), Err(Missing::Absent));
+        let sos = directory.path().join("sos_commands/kernel");
+        std::fs::create_dir_all(&sos).expect("made");
+        std::fs::write(sos.join("uname_-a"), "Linux db1 6.12.9 #1 SMP x86_64 GNU/Linux\n").expect("written");
+        assert_eq!(kernel_release(&mut reader).as_deref(), Ok("6.12.9"));
+        std::fs::create_dir_all(directory.path().join("proc/sys/kernel")).expect("made");
+        std::fs::write(
+            directory.path().join("proc/version"),
+            "Linux version 6.18.44 (gcc) #1 SMP\n",
+        )
+        .expect("written");
+        assert_eq!(kernel_release(&mut reader).as_deref(), Ok("6.18.44"));
+        std::fs::write(directory.path().join("proc/sys/kernel/osrelease"), "6.1.0-18\n").expect("written");
+        assert_eq!(kernel_release(&mut reader).as_deref(), Ok("6.1.0-18"));
     }
 
     #[test]

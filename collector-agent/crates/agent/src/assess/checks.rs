@@ -106,18 +106,21 @@ fn found<'a>(host: &'a Host, id: &str) -> Option<(&'a str, &'a str)> {
 fn tiers_known(host: &Host) -> Check {
     const SOURCE: &str = "Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers";
     let inventory = &host.last().inventory;
-    let release = &inventory.kernel_release;
+    let kernel = match inventory.kernel_release.as_str() {
+        "" => "the kernel".to_owned(),
+        release => format!("kernel {release}"),
+    };
     let noun = noun(&inventory.tree);
     let (outcome, detail) = match TierOrder::of(inventory) {
-        TierOrder::Kernel => (Outcome::Pass, format!("kernel {release} knows memory tiers")),
+        TierOrder::Kernel => (Outcome::Pass, format!("{kernel} knows memory tiers")),
         TierOrder::Derived => (
             Outcome::Pass,
-            format!("kernel {release} tiers; this {noun} shows no order of its tiers"),
+            format!("{kernel} tiers; this {noun} shows no order of its tiers"),
         ),
-        TierOrder::Absent => (Outcome::Fail, format!("kernel {release} shows no memory tiers")),
+        TierOrder::Absent => (Outcome::Fail, format!("{kernel} shows no memory tiers")),
         TierOrder::NotInTree => (
             Outcome::NotKnown,
-            format!("the memory tiers of kernel {release} are not in this {noun}"),
+            format!("the memory tiers of {kernel} are not in this {noun}"),
         ),
     };
     let next = match outcome {

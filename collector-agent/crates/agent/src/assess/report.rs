@@ -89,7 +89,10 @@ pub(super) fn text(
 
 fn write_host(assessment: &Assessment, out: &mut impl Write) -> anyhow::Result<()> {
     writeln!(out, "{}: {}", assessment.host, assessment.state.words())?;
-    writeln!(out, "kernel {}", assessment.kernel_release)?;
+    match assessment.kernel_release.as_str() {
+        "" => writeln!(out, "kernel: its release is not told")?,
+        release => writeln!(out, "kernel {release}")?,
+    }
     match &assessment.memory {
         Some(memory) => write_memory(memory, out)?,
         None => writeln!(out, "memory: {}", assessment.memory_reason)?,

@@ -3,6 +3,7 @@
 //! A recording is described like a running host. What works is found by trying: the fallback chain of heat does when it
 //! measures, `explain` does when it is asked.
 
+use tierscope_procfs::host;
 use tierscope_rootfs::Reader;
 use tierscope_sample::inventory::Collector;
 use tierscope_sysfs::hotness;
@@ -128,10 +129,7 @@ pub(crate) fn missing(reader: &mut Reader, name: &str) -> Option<&'static str> {
 
 /// Whether a recording is known to be of another architecture than x86-64.
 fn is_of_another_architecture(reader: &mut Reader) -> bool {
-    let release = reader
-        .value("/proc/sys/kernel/osrelease")
-        .unwrap_or_default()
-        .to_owned();
+    let release = host::kernel_release(reader).unwrap_or_default();
     !matches!(page_size::architecture(reader, &release), "" | "x86_64")
 }
 
