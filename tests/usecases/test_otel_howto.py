@@ -80,6 +80,6 @@ def test_the_collector_of_the_how_to_gives_one_host_its_memory_and_its_moves(
         drain(database, utc_now() + AFTER)
         (host,) = client.get("/v1/hosts").json()["items"]
         (series,) = client.get("/v1/series", params={"match": "node_vmstat_pgpromote_success"}).json()["items"]
-    assert host["name"] == series["labels"]["instance"] == socket.gethostname()
+    assert host["name"] == series["labels"]["host_name"] == socket.gethostname()
     assert host["memory_bytes"]["value"] > 0
     assert host["promotion_pages_per_s"]["status"] == "ok"
