@@ -322,6 +322,14 @@ def test_containers_of_a_cadvisor_in_a_pod_of_its_own_are_services_of_their_own(
     }
 
 
+def test_a_machine_that_scrapes_itself_is_called_as_it_calls_itself(
+    database: Database, send: Callable[..., None]
+) -> None:
+    send(DEFAULTS.replace('nodename="db1"', 'nodename="db7"'), instance="localhost:9100")
+    send(DEFAULTS, instance="localhost:9100", host="db8")
+    assert hosts(database) == {"db7": ["localhost"], "db8": ["db8"]}
+
+
 def test_a_machine_that_runs_no_linux_is_no_host(database: Database, send: Callable[..., None]) -> None:
     send(
         'node_uname_info{{machine="amd64",nodename="fs1",release="14.1",sysname="FreeBSD",version="x"}} 1\n'

@@ -20,7 +20,7 @@ from tierscope.domain.ingest.batch import Finding
 from tierscope.domain.ingest.prometheus.containers import told_memory
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY
 from tierscope.domain.ingest.prometheus.inventory import make_inventory
-from tierscope.domain.ingest.prometheus.targets import strip_port
+from tierscope.domain.ingest.prometheus.targets import is_loopback, strip_port
 from tierscope.domain.ingest.prometheus.tellers import SAME_BOOT_SECONDS, Machines
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.base import dirty_buckets
@@ -131,7 +131,9 @@ def _find_host(
     with homes.fleet(transaction) as fleet:
         known = find_agent_host(fleet, names, seen_after=now - AGENT_SILENT)
         many = known is None and count_hosts_without_agent(fleet, sampled_host_ids(transaction)) >= settings.hosts
-    host_id = known if known is not None else _make(transaction, target, settings, now, many=many)
+    host_id = (
+        known if known is not None else _make(transaction, target, _called(target, series), settings, now, many=many)
+    )
     if host_id is not None:
         assign_target(transaction, target.id, host_id=host_id, reason=None)
     return host_id
@@ -173,8 +175,20 @@ def _reported_twice(
     return twice
 
 
+def _called(target: StoredTarget, series: CounterSeries) -> str:
+    """What a host is called: by its target, or as it calls itself where that is `localhost` to who scrapes it."""
+    names = {mark.name for mark in series.marks.values() if mark.kind == "name"}
+    return (min(names) or target.name) if is_loopback(target.name) and len(names) == 1 else target.name
+
+
 def _make(
-    transaction: WriteTransaction, target: StoredTarget, settings: RemoteWriteSettings, now: datetime, *, many: bool
+    transaction: WriteTransaction,
+    target: StoredTarget,
+    name: str,
+    settings: RemoteWriteSettings,
+    now: datetime,
+    *,
+    many: bool,
 ) -> int | None:
     if not target.name:
         assign_target(transaction, target.id, host_id=None, reason=f"no label `{settings.host_label}`")
@@ -183,8 +197,8 @@ def _make(
         assign_target(transaction, target.id, host_id=None, reason=f"more than {settings.hosts} hosts")
         return None
     labels = {"cluster": target.cluster} if target.cluster else {}
-    host_id, public_id = make_host(transaction, name=target.name, labels=labels)
-    detail = {"name": target.name, "origin": "live", "cluster": target.cluster}
+    host_id, public_id = make_host(transaction, name=name, labels=labels)
+    detail = {"name": name, "origin": "live", "cluster": target.cluster}
     stored_access.append_audit(
         transaction, stored_access.AuditRow(now, "prometheus", "host.first-seen", public_id, detail)
     )
