@@ -57,6 +57,7 @@ CHANGED_BY_ITS_REVISION = {
     "0014": {"users", "tokens"},  # tokens of people go with them
     "0039": {"traces"},  # page samples get another form
     "0038": {"counters_packed"},  # packed hours get another form
+    "0044": {"capacity_days"},  # days of services are made anew
     "0003": {"tier_moves"},  # the text of what its columns are made of stands in the rows again
 }
 WORK = {"marks", "installation", "alembic_version"}
