@@ -55,12 +55,7 @@ pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
     (mode & TIERING_BIT != 0 && facts.damon().promotes).then(|| {
         let mut moving = who_moves(facts, |moves| moves.promotes);
         if moving.is_empty() {
-            moving.extend(
-                DAMON_MTIER
-                    .iter()
-                    .filter(|(_, path)| facts.is_on(path))
-                    .map(|(module, _)| format!("module {module}")),
-            );
+            moving.extend(sample_modules(facts));
         }
         let cause = format!(
             "two parts of the kernel promote pages: NUMA balancing (mode {mode}) and DAMON ({}). {}",
@@ -84,6 +79,12 @@ fn who_moves(facts: &Facts<'_>, way: impl Fn(DamonMoves) -> bool) -> Vec<String>
     moving
         .map(|kdamond| format!("kdamond {}", kdamond.index))
         .collect()
+}
+
+/// Modules of the kernel's samples that tier by DAMON and are on.
+fn sample_modules(facts: &Facts<'_>) -> impl Iterator<Item = String> {
+    let on = DAMON_MTIER.iter().filter(|(_, path)| facts.is_on(path));
+    on.map(|(module, _)| format!("module {module}"))
 }
 
 /// DAMON that puts hot pages where NUMA balancing takes them from.
@@ -123,8 +124,7 @@ pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
             users.push(format!("module {module}"));
         }
     }
-    let samples = DAMON_MTIER.iter().filter(|(_, path)| facts.is_on(path));
-    users.extend(samples.map(|(module, _)| format!("module {module}")));
+    users.extend(sample_modules(facts));
     (!users.is_empty()).then(|| {
         let cause = format!(
             "DAMON is in use: {}. Its kernel threads clear accessed bits, so heat by accessed bits reads too low, and a second user \
