@@ -13,6 +13,7 @@ from tierscope.core.errors import BadRequest, NotFound, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.simulate import WORKLOAD_INTERVALS, WORKLOAD_PAGES
 from tierscope.domain.simulate.frontier import Prices as ByteRatios
+from tierscope.domain.slowdown import device_presets
 from tierscope.domain.tco.scenario import GIB
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.ratio.reads import RatioReads
@@ -21,6 +22,7 @@ from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.spec import NewSweep, SweepSourceRequest
 from tierscope.usecases.simulate.work import SweepWork
 from tierscope.usecases.simulate.writes import SweepWrites
+from tierscope.usecases.tco.answers import LossSource
 from tierscope.usecases.tco.losses import ServiceFacts
 from tierscope.usecases.tco.prices import PriceRequest, Prices
 from tierscope.usecases.tco.reads import TcoReads
@@ -145,6 +147,7 @@ def test_the_loss_and_the_need_of_a_service_are_what_its_advice_says(histories: 
     [
         (ServiceLoss(kind="service", service="demo/none"), "there is no service"),
         (ServiceLoss(kind="service", service="demo/cache", dram_ratio=0.05), "advice reaches from 15%"),
+        (ServiceLoss(kind="service", service="demo/cache", device="cxl-none"), "there is no device 'cxl-none'"),
         (SweepLoss(kind="sweep", sweep_id="none", run_id="0"), "sweep"),
     ],
 )
@@ -203,12 +206,33 @@ def test_the_loss_of_a_workload_is_that_of_its_replay(database: Database) -> Non
     [
         (WorkloadLoss(kind="workload", workload="ycsb-z"), "there is no workload 'ycsb-z'"),
         (WorkloadLoss(kind="workload", workload="ycsb-a", policy="magic"), "magic"),
+        (WorkloadLoss(kind="workload", workload="ycsb-a", device="/etc/hostname"), "no device '/etc/hostname'"),
     ],
 )
 def test_a_workload_that_cannot_be_replayed_is_missing(database: Database, loss: WorkloadLoss, cause: str) -> None:
     view = reads_of(database).evaluate(with_loss(PRICED, loss), draws=DRAWS, seed=1)
     assert cause in view.missing[0].why
     assert view.missing[0].next_step
+
+
+@pytest.mark.parametrize("kind", ["service", "workload"])
+def test_a_loss_follows_the_slow_memory_that_is_meant(histories: Histories, kind: str) -> None:
+    database, _ = histories.copy(send_history)
+    made = reads_of(database, now())
+
+    def loss(device: str | None) -> LossSource:
+        asked: LossDocument = (
+            ServiceLoss(kind="service", service="demo/cache", device=device)
+            if kind == "service"
+            else WorkloadLoss(kind="workload", workload="ycsb-a", policy="hot_page_selection", device=device)
+        )
+        return made.evaluate(with_loss(PRICED, asked), draws=DRAWS, seed=1).options[0].loss
+
+    near, far = loss("remote-dram"), loss("cxl-switch")
+    assert near.value < far.value
+    assert near.high < far.high
+    assert far.source.endswith(f"slow memory: {device_presets()['cxl-switch'].label}")
+    assert "slow memory:" not in loss(None).source
 
 
 def test_stored_scenarios_stand_side_by_side_with_what_differs(database: Database) -> None:

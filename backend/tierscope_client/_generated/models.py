@@ -4219,6 +4219,7 @@ class ServiceHeat(TypedDict):
 class ServiceLoss(TypedDict):
     """What ratio advice believes of a service at a DRAM share; without one at the share that this host has."""
 
+    device: NotRequired[str | None]
     dram_ratio: NotRequired[float | None]
     kind: Literal["service"]
     service: str
@@ -5482,6 +5483,7 @@ class Workload(TypedDict):
 class WorkloadLoss(TypedDict):
     """What a synthetic workload loses under a placement policy at the DRAM share of this host. Simulated."""
 
+    device: NotRequired[str | None]
     kind: Literal["workload"]
     policy: NotRequired[str]
     workload: str

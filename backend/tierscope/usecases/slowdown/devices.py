@@ -70,4 +70,9 @@ def device_settings(word: str | None) -> dict[str, float]:
     found = read_named_devices([word])
     if len(found) != 1:
         raise BadRequest(f"{word} holds {len(found)} devices", next_step="Name a file with one.")
-    return {"dram_latency_ns": found[0].dram_idle_ns, "slow_latency_ns": max(found[0].idle_ns, found[0].dram_idle_ns)}
+    return settings_of(found[0])
+
+
+def settings_of(device: Device) -> dict[str, float]:
+    """The latencies of a device as settings of the simulator."""
+    return {"dram_latency_ns": device.dram_idle_ns, "slow_latency_ns": max(device.idle_ns, device.dram_idle_ns)}

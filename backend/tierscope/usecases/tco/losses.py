@@ -11,7 +11,7 @@ import numpy as np
 
 from tierscope.core import generations
 from tierscope.core.cache import StoredCache
-from tierscope.core.errors import NotFound
+from tierscope.core.errors import BadRequest, NotFound
 from tierscope.domain.base.figures import Figure
 from tierscope.domain.simulate import (
     WORKLOAD_SEED,
@@ -26,6 +26,7 @@ from tierscope.domain.simulate import (
     split_machine,
 )
 from tierscope.domain.simulate import Loss as SimulatedLoss
+from tierscope.domain.slowdown import device_presets
 from tierscope.domain.tco.scenario import GIB, HIGHEST_LOSS, UPPER_QUANTILE, LogOdds, Loss, Range
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
@@ -33,6 +34,7 @@ from tierscope.usecases.ratio.answers import Ratio, RatioSweep
 from tierscope.usecases.ratio.reads import RatioReads
 from tierscope.usecases.simulate.reads import SweepReads
 from tierscope.usecases.simulate.views import SweepRun
+from tierscope.usecases.slowdown.devices import find_device, settings_of
 from tierscope.usecases.tco.answers import LossSource, MemoryFit, MemoryNeed, MissingInput, Spread
 from tierscope.usecases.tco.scenario_documents import (
     HostDocument,
@@ -70,7 +72,9 @@ class ServiceFacts:
 
     def __init__(self, context: ReadContext, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._context = context
-        self._kept: StoredCache[str, Ratio] = StoredCache(MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic)
+        self._kept: StoredCache[tuple[str, str | None], Ratio] = StoredCache(
+            MOST_KEPT, lifetime_seconds=ADVICE_SECONDS, clock=monotonic
+        )
 
     def run(self, sweep_id: str, run_id: str) -> SweepRun:
         """A finished run of a sweep.
@@ -82,23 +86,25 @@ class ServiceFacts:
 
     def know(self, view: Ratio) -> None:
         """Take the advice of a service that was just made."""
-        self._kept.put(view.service_id, view, generation=generations.current())
+        self._kept.put((view.service_id, None), view, generation=generations.current())
 
-    def advice(self, service: str) -> Ratio:
-        """The advice with its sweep over DRAM shares.
+    def advice(self, service: str, device: str | None = None) -> Ratio:
+        """The advice with its sweep over DRAM shares, beside `device` in place of the slow memory of its hosts.
 
         Raises:
             NotFound: there is no such service.
+            BadRequest: there is no such device.
         """
-        kept = self._kept.get(service)
+        kept = self._kept.get((service, device))
         if kept is not None:
             return kept
         generation = generations.current()
+        beside = find_device(device)
         found = service_named(self._context.database, service)
         view = RatioReads(self._context).service(
-            found, loss_target=_LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None
+            found, loss_target=_LOSS_TARGET, hold_hot=False, growth=0.0, from_=None, to=None, device=beside
         )
-        self._kept.put(service, view, generation=generation)
+        self._kept.put((service, device), view, generation=generation)
         return view
 
 
@@ -130,8 +136,8 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
         view = LossSource("service", 0.0, 0.0, 0.0, "certain", "all memory is DRAM: nothing is lost", simulated=False)
         return FoundLoss(Range.exactly(0.0), view)
     try:
-        advice = facts.advice(asked.service)
-    except NotFound as error:
+        advice = facts.advice(asked.service, asked.device)
+    except (NotFound, BadRequest) as error:
         return _missing(path, host, error.detail, error.next_step)
     if advice.sweep is None:
         why = f"no advice for {asked.service}: {'; '.join(advice.refused)}"
@@ -142,7 +148,8 @@ def _advised(path: str, host: HostDocument, asked: ServiceLoss, facts: ServiceFa
         return _missing(path, host, why, "State the loss as a number, or another DRAM share.")
     loss = advised_loss(advice.sweep, share)
     source = (
-        f"{advice.grade} ratio advice for {asked.service} at {share:.1%} of the memory in DRAM, posterior of the loss"
+        f"{advice.grade} ratio advice for {asked.service} at {share:.1%} of the memory in DRAM,"
+        f" posterior of the loss{_beside(asked.device)}"
     )
     spread: Spread = "log_normal_odds" if isinstance(loss, LogOdds) and not loss.is_certain else "certain"
     simulated = advice.origin == "simulated"
@@ -170,7 +177,9 @@ def _replayed(path: str, host: HostDocument, asked: WorkloadLoss) -> FoundLoss |
         return _of_replay("workload", 0.0, 0.0, "all memory is DRAM: nothing is lost")
     try:
         name, policy = find_workload(asked.workload), make_policy(asked.policy).name
-        lost = _replay(name, policy, share)
+        lost = _replay(name, policy, share, asked.device)
+    except BadRequest as error:
+        return _missing(path, host, error.detail, error.next_step)
     except ValueError as error:
         return _missing(path, host, str(error), "`tierscope simulate --workload list` prints the workloads.")
     except RuntimeError as error:
@@ -179,15 +188,21 @@ def _replayed(path: str, host: HostDocument, asked: WorkloadLoss) -> FoundLoss |
         why = f"pages of {name} fault in from swap or disk under {policy}"
         return _missing(path, host, why, "Take a policy without swap, or state the loss as a number.")
     source = f"simulated: {WORKLOADS[name].label} under {policy} with {share:.1%} of the memory in DRAM"
+    source += _beside(asked.device)
     return _of_replay("workload", lost.median, lost.median if lost.hi is None else lost.hi, source)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _replay(workload: str, policy: PolicyName, dram_ratio: float) -> SimulatedLoss | None:
+def _replay(workload: str, policy: PolicyName, dram_ratio: float, device: str | None) -> SimulatedLoss | None:
     """The loss that `tierscope simulate --workload` gives. Kept, for sliders ask many times a second."""
     trace = make_workload(workload, seed=WORKLOAD_SEED)
     machine = split_machine(trace.peak_units, dram_ratio)
-    return estimate_loss(replay(trace, make_policy(policy), machine).totals(), Costs())
+    beside = find_device(device)
+    return estimate_loss(replay(trace, make_policy(policy), machine).totals(), Costs(**({} if beside is None else settings_of(beside))))
+
+
+def _beside(device: str | None) -> str:
+    return "" if device is None else f", slow memory: {device_presets()[device].label}"
 
 
 def _of_replay(kind: Literal["sweep", "workload"], median: float, upper: float, source: str) -> FoundLoss:

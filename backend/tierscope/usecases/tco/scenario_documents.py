@@ -167,6 +167,13 @@ class ZswapDocument(Document):
     cpu_ratio: Annotated[float, Field(strict=True, ge=0, lt=1)]
 
 
+_OTHER_MEMORY = Field(
+    default=None,
+    max_length=60,
+    description="Slow memory to judge, a kind of `GET /v1/slow-memory`; null: that of hosts.",
+)
+
+
 class NumberLoss(Document):
     """A share of throughput that somebody states, with its ends."""
 
@@ -187,6 +194,7 @@ class ServiceLoss(Document):
     kind: Literal["service"]
     service: Identifier = Field(description="Service id, or namespace/name.")
     dram_ratio: Ratio | None = None
+    device: str | None = _OTHER_MEMORY
 
 
 class SweepLoss(Document):
@@ -203,6 +211,7 @@ class WorkloadLoss(Document):
     kind: Literal["workload"]
     workload: Identifier = Field(description="Name of a synthetic workload, such as ycsb-a.")
     policy: Identifier = "tpp"
+    device: str | None = _OTHER_MEMORY
 
 
 LossDocument = Annotated[NumberLoss | ServiceLoss | SweepLoss | WorkloadLoss, Field(discriminator="kind")]

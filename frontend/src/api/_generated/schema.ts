@@ -11940,6 +11940,11 @@ export interface components {
          * @description What ratio advice believes of a service at a DRAM share; without one at the share that this host has.
          */
         ServiceLoss: {
+            /**
+             * Device
+             * @description Slow memory to judge, a kind of `GET /v1/slow-memory`; null: that of hosts.
+             */
+            device?: string | null;
             /** Dram Ratio */
             dram_ratio?: number | null;
             /**
@@ -14375,6 +14380,11 @@ export interface components {
          * @description What a synthetic workload loses under a placement policy at the DRAM share of this host. Simulated.
          */
         WorkloadLoss: {
+            /**
+             * Device
+             * @description Slow memory to judge, a kind of `GET /v1/slow-memory`; null: that of hosts.
+             */
+            device?: string | null;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}

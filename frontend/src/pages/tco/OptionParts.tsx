@@ -1,6 +1,8 @@
 import { Button, Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Option } from '../../api/_generated/schema'
+import { slowMemoryQuery } from '../../api/queries/ratio'
 import { valueAt, type Json } from '../../lib/tco/scenarioSpec'
 import { formatRatio } from '../../lib/units/units'
 import { addedOption, removedOption, tierParts } from './optionEntry'
@@ -97,7 +99,33 @@ function NameInput({ state, path }: { state: ScenarioState; path: string }) {
 /** Where the loss comes from when it is no number of the scenario's own: ratio advice, or a run of the simulator. */
 function LossSource({ state, option, loss }: OptionPartsProps) {
   const kind = valueAt(state.spec, `options.${option}.loss.kind`)
-  if (kind === 'number' || loss === undefined) return null
+  if (kind === 'number') return null
+  return (
+    <>
+      {kind !== 'sweep' && <LossDevice state={state} path={`options.${option}.loss.device`} />}
+      {loss !== undefined && <LossWords state={state} option={option} loss={loss} />}
+    </>
+  )
+}
+
+/** Which slow memory the loss is beside. */
+function LossDevice({ state, path }: { state: ScenarioState; path: string }) {
+  const known = useQuery(slowMemoryQuery()).data ?? []
+  return (
+    <Select
+      label="Slow memory of the loss"
+      allowDeselect={false}
+      value={String(valueAt(state.spec, path) ?? '')}
+      onChange={(value) => state.put(path, value === '' ? null : value)}
+      data={[
+        { value: '', label: 'that of the hosts, else a usual one' },
+        ...known.map(({ name, label }) => ({ value: name, label })),
+      ]}
+    />
+  )
+}
+
+function LossWords({ state, option, loss }: { state: ScenarioState; option: number; loss: Option['loss'] }) {
   return (
     <p className={classes.words}>
       Lost throughput {formatRatio(loss.value)} ({formatRatio(loss.low)} – {formatRatio(loss.high)}) from {loss.source}
