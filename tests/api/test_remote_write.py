@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -19,6 +20,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
 from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.ingest import series_registry
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 LIMITS = RemoteWriteSettings(body_bytes=100_000, inflated_bytes=400_000, samples_per_request=1000, series=50)
@@ -188,6 +190,28 @@ def test_version_2_stores_the_same_rows_as_version_1(service: Service) -> None:
         assert session.execute(text("SELECT count(*) FROM sample_series")).scalar_one() == 2
     assert len(found) >= 2
     assert set(found.values()) == {2}
+
+
+def test_it_is_noted_each_day_that_samples_of_a_series_come(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send() -> float:
+        assert service.send(write_body((named("up"), [(service.now_ms, 1.0)]))).status_code == 204
+        with service.database.read() as session:
+            age = text("SELECT extract(epoch FROM now() - last_seen_at) / 86400 FROM sample_series")
+            return float(session.execute(age).scalar_one())
+
+    def pass_days(days: float) -> None:
+        with service.database.write() as transaction:
+            earlier = text("UPDATE sample_series SET last_seen_at = last_seen_at - make_interval(secs => :seconds)")
+            transaction.execute(earlier, {"seconds": 86_400 * days})
+
+    assert send() < 0.5
+    pass_days(0.9)
+    assert send() > 0.5, "a time of less than a day stands"
+    pass_days(0.5)
+    assert send() > 1, "the process knows the series"
+    monkeypatch.setattr(series_registry, "INDEX_KEPT", timedelta(0))
+    assert send() < 0.5
+    assert len(service.samples("up")) == 1
 
 
 def test_version_2_says_what_of_a_request_is_stored(service: Service) -> None:

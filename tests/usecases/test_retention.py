@@ -71,6 +71,34 @@ def test_there_is_room_for_the_days_ahead(database: Database) -> None:
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_series_of_which_nothing_came_for_as_long_as_samples_are_kept_go(database: Database) -> None:
+    now = utc_now()
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "WITH t AS (INSERT INTO sample_targets (cluster, name, host_id) VALUES ('', 'host', 7) RETURNING id)"
+                " INSERT INTO sample_series (target_id, hash, metric, labels, first_seen_at, last_seen_at)"
+                " SELECT id, convert_to(age::text, 'UTF8'), 'm', jsonb_build_object('age', age),"
+                " CAST(:now AS timestamptz) - make_interval(days => 90), :now - make_interval(days => age)"
+                " FROM t, unnest(ARRAY[0, 37, 40]) AS age"
+            ),
+            {"now": now},
+        )
+
+    def left() -> list[int]:
+        with database.read() as session:
+            return list(session.execute(text("SELECT (labels ->> 'age')::int FROM sample_series ORDER BY 1")).scalars())
+
+    before = database.generation()
+    assert KeepPartitions(database, utc_now).run().dropped == {"sample_series": 1}
+    assert left() == [0, 37], "samples of the younger ones may be there"
+    assert database.generation() != before, "no process may go on with what has gone"
+    renewed = database.generation()
+    assert "sample_series" not in KeepPartitions(database, lambda: now + timedelta(days=1)).run().dropped
+    assert database.generation() == renewed, "not until one is a day over: it ends what processes remember"
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_targets_whose_samples_have_all_gone_go_with_their_series(database: Database) -> None:
     now = utc_now()
     with database.write() as transaction:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import LiteralString
 
 from sqlalchemy import select, text, tuple_
@@ -24,6 +24,13 @@ Labels = Sequence[tuple[str, str]]
 """(name, value) in order of names."""
 
 
+SEEN_RESOLUTION = timedelta(days=1)
+"""How old the time of a series may grow before it is noted again that samples of it come."""
+INDEX_KEPT = timedelta(days=1)
+"""How long a process may know a series without looking at its row."""
+SEEN_WITHIN = SEEN_RESOLUTION + INDEX_KEPT
+"""How much later than `last_seen_at` samples of a series may have come."""
+_FORGOTTEN_AT_ONCE = 200_000
 _SHARE: LiteralString = "SELECT pg_advisory_xact_lock_shared(8388073163415319922)"
 _ALONE: LiteralString = "SELECT pg_advisory_xact_lock(8388073163415319922)"
 
@@ -36,6 +43,15 @@ class StoredSeries:
     target_id: int
     labels: Mapping[str, str]
     first_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSeries:
+    """Ids of a stored series and of its target; `noted_lately`: whether its time is within SEEN_RESOLUTION."""
+
+    id: int
+    target_id: int
+    noted_lately: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,22 @@ def forget_silent(transaction: WriteTransaction, before: datetime) -> int:
     return transaction.execute(statement, {"before": before}).rowcount
 
 
+def forget_unseen(transaction: WriteTransaction, before: datetime) -> int:
+    """Delete series of which nothing came after a moment, nor SEEN_WITHIN later; how many.
+
+    Whatever processes remember ends with it, so that it waits until one of them is a day over.
+    """
+    overdue = "SELECT FROM sample_series WHERE last_seen_at < :before LIMIT 1"
+    if transaction.execute(text(overdue), {"before": before - timedelta(days=1)}).first() is None:
+        return 0
+    may_end_targets(transaction)
+    statement = text(
+        "DELETE FROM sample_series WHERE id IN (SELECT id FROM sample_series WHERE last_seen_at < :before"
+        " ORDER BY last_seen_at LIMIT :most)"
+    )
+    return transaction.execute(statement, {"before": before, "most": _FORGOTTEN_AT_ONCE}).rowcount
+
+
 def forget_ownerless(transaction: WriteTransaction) -> int:
     """Delete samples whose target is not there: no purge of a host could reach them."""
     owned = "EXISTS (SELECT FROM sample_targets t WHERE t.id = s.target_id)"
@@ -99,21 +131,31 @@ def digest_labels(labels: Labels) -> bytes:
     return hashlib.sha256(parts.encode()).digest()[:16]
 
 
-def find_series(session: ReadSession, series: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
-    """(series, target) by digest of those that are stored under the target that they name."""
+def find_series(session: ReadSession, series: Sequence[NewSeries]) -> dict[bytes, FoundSeries]:
+    """Those that are stored under the target that they name, by digest."""
     if not series:
         return {}
     statement = text(
-        "SELECT s.hash, s.id, s.target_id, t.cluster, t.name FROM sample_series s"
+        "SELECT s.hash, s.id, s.target_id, t.cluster, t.name, s.last_seen_at > now() - :resolution AS noted"
+        " FROM sample_series s"
         " JOIN sample_targets t ON t.id = s.target_id WHERE s.hash = ANY(:digests)"
     )
     targets = {one.digest: one.target for one in series}
-    rows = session.execute(statement, {"digests": list(targets)})
+    rows = session.execute(statement, {"digests": list(targets), "resolution": SEEN_RESOLUTION})
     return {
-        bytes(row.hash): (row.id, row.target_id)
+        bytes(row.hash): FoundSeries(row.id, row.target_id, row.noted)
         for row in rows
         if targets[bytes(row.hash)] == TargetName(row.cluster, row.name)
     }
+
+
+def note_seen(transaction: WriteTransaction, ids: Sequence[int]) -> None:
+    """Note that samples of these series come. What another writer notes meanwhile is left to it."""
+    lasting = "SELECT id FROM sample_series WHERE id = ANY(:ids) FOR UPDATE SKIP LOCKED"
+    transaction.execute(
+        text(f"UPDATE sample_series SET last_seen_at = now() WHERE id IN ({lasting})"),  # noqa: S608 - our own words
+        {"ids": list(ids)},
+    )
 
 
 def count_series(session: ReadSession) -> int:
@@ -121,8 +163,8 @@ def count_series(session: ReadSession) -> int:
     return int(session.execute(text("SELECT count(*) FROM sample_series")).scalar_one())
 
 
-def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dict[bytes, tuple[int, int]]:
-    """Store series with their targets, in one order so that writers never deadlock; (series, target) by digest.
+def store_series(transaction: WriteTransaction, new: Sequence[NewSeries]) -> dict[bytes, FoundSeries]:
+    """Store series with their targets, in one order so that writers never deadlock; what is stored, by digest.
 
     What was stored of one under another target, by other settings or an older release, stays there with its samples:
     its digest is given up.

@@ -48,6 +48,9 @@ sample_series = Table(
     Column("metric", Text, nullable=False, index=True),
     Column("labels", JSONB, nullable=False),
     Column("first_seen_at", Instant, nullable=False, server_default=text("now()")),
+    Column(
+        "last_seen_at", Instant, nullable=False, server_default=text("now()")
+    ),  # samples may be younger: SEEN_WITHIN
 )
 
 samples_live = Table(

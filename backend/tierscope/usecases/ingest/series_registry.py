@@ -15,11 +15,14 @@ from tierscope.domain.ingest.prometheus.targets import find_target
 from tierscope.storage.ingest import OutdatedError
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.storage.ingest.series import (
+    INDEX_KEPT,
+    FoundSeries,
     NewSeries,
     count_series,
     digest_labels,
     find_series,
     hold_targets,
+    note_seen,
     store_series,
 )
 
@@ -38,6 +41,8 @@ class KnownSeries:
 
     index: "SeriesIndex"
     generation: int
+    made_at: float
+    """By the monotonic clock."""
 
 
 class SampleRegistry:
@@ -59,9 +64,14 @@ class SampleRegistry:
             ConfigurationError: the compiled core is not installed.
         """
         with self._lock:
-            count = generations.current()
-            if self._known is None or self._known.generation != count:
-                self._known = KnownSeries(load_core().SeriesIndex(secrets.randbits(64), KNOWN_SERIES_MAX), count)
+            count, now = generations.current(), time.monotonic()
+            if (
+                self._known is None
+                or self._known.generation != count
+                # So that it is noted which series still come.
+                or now - self._known.made_at > INDEX_KEPT.total_seconds()
+            ):
+                self._known = KnownSeries(load_core().SeriesIndex(secrets.randbits(64), KNOWN_SERIES_MAX), count, now)
                 self._counted_at = None
             return self._known
 
@@ -78,7 +88,8 @@ class SampleRegistry:
         for start in range(0, len(unknown), _SERIES_AT_ONCE):
             named = [self._name(labels) for labels in unknown[start : start + _SERIES_AT_ONCE]]
             found = self._find_or_store(named, known.generation)
-            ids += [found.get(series.digest) for series in named]
+            stored = [found.get(series.digest) for series in named]
+            ids += [None if one is None else (one.id, one.target_id) for one in stored]
         request.resolve(known.index, ids)
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
@@ -91,11 +102,16 @@ class SampleRegistry:
         )
         return NewSeries(labels, target, digest_labels(labels))
 
-    def _find_or_store(self, named: Sequence[NewSeries], generation: int) -> dict[bytes, tuple[int, int]]:
+    def _find_or_store(self, named: Sequence[NewSeries], generation: int) -> dict[bytes, FoundSeries]:
         digests = {series.digest: series for series in named}
         with self._database.read() as session:
             _require(session.generation, generation)
             found = find_series(session, list(digests.values()))
+        unnoted = [one.id for one in found.values() if not one.noted_lately]
+        if unnoted:
+            with self._database.write() as transaction:
+                _require(hold_targets(transaction), generation)
+                note_seen(transaction, unnoted)
         missing = [series for digest, series in digests.items() if digest not in found]
         if missing:
             with self._lock:

@@ -11,15 +11,16 @@ from tierscope.core.errors import Unavailable
 from tierscope.storage.base.live_rows import PACKED_TABLES, drop_packed_chunk, leaving_chunks
 from tierscope.storage.base.partitions import drop_old, ensure_usual_partitions
 from tierscope.storage.base.retention import kept
-from tierscope.storage.ingest.series import forget_ownerless, forget_silent
+from tierscope.storage.ingest.series import SEEN_WITHIN, forget_ownerless, forget_silent, forget_unseen
 from tierscope.storage.objects.rows import KINDS as OBJECT_KINDS
 from tierscope.storage.objects.rows import forget_before
 from tierscope.storage.simulate.sweeps import purge_sweeps
 from tierscope.storage.simulate.trace_uploads import purge_uploads
-from tierscope.storage.tables import TIME_TABLES, TimeTable, sample_targets, samples_live
+from tierscope.storage.tables import TIME_TABLES, TimeTable, sample_series, sample_targets, samples_live
 
 SWEEPS_KEPT = timedelta(days=90)
 """Sweeps, and uploaded traces that no sweep replays."""
+_CHUNK_DAY = timedelta(days=1)
 _TRIES = 3
 log = structlog.get_logger(__name__)
 
@@ -63,6 +64,10 @@ class KeepPartitions:
             uploads = purge_uploads(transaction, now - SWEEPS_KEPT)
         with self._database.write() as transaction:
             dropped[sample_targets.name] = forget_silent(transaction, now - kept("samples_packed"))
+            # The last samples of a series leave with their chunk.
+            dropped[sample_series.name] = forget_unseen(
+                transaction, now - kept("samples_packed") - _CHUNK_DAY - SEEN_WITHIN
+            )
             dropped[samples_live.name] = dropped.get(samples_live.name, 0) + forget_ownerless(transaction)
         return Kept(made, {table: count for table, count in dropped.items() if count}, sweeps, uploads)
 
