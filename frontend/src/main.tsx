@@ -9,11 +9,13 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/queryClient'
+import { takeSessionKey } from './api/sessionKey'
 import { createAppRouter } from './router'
 import { theme } from './ui/theme/theme'
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('index.html lacks the element #root')
+await takeSessionKey()
 const queryClient = createQueryClient()
 createRoot(root).render(
   <StrictMode>

@@ -88,6 +88,7 @@ def _fixation(assault: Assault) -> None:
             assault.found(f"a login kept the cookie of before: {set_cookie[:80]}")
         if "HttpOnly" not in set_cookie or "samesite=strict" not in set_cookie.lower():
             assault.found(f"a session's cookie is open to scripts or other sites: {set_cookie[:160]}")
+        _nobody(assault, set_cookie.partition(";")[0], "a cookie without its key")
     _nobody(assault, fixed, "a fixed cookie")
     assault.ask("POST", "/v1/session", json={"link": link.secret}, expect=(401,), what="a link, a second time")
     assault.ask("POST", "/login", data={"link": link.secret}, expect=(401,), what="a link, a second time as a form")

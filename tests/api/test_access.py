@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from factories.people import keep_session_key
 from factories.services import running
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -28,6 +29,7 @@ class Service:
 
     def log_in(self) -> dict[str, str]:
         """Logs the client in as admin; returns the header that writes need."""
+        keep_session_key(self.client)
         link = self.access.create_link(actor="test").secret
         answer = self.client.post("/v1/session", json={"link": link})
         assert answer.status_code == 200
@@ -51,7 +53,9 @@ def test_a_link_logs_in_once(service: Service) -> None:
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert service.client.get("/v1/session").json()["role"] == "admin"
+    key = {"X-Session-Key": answer.json()["session_key"]}
+    told = service.client.get("/v1/session", headers=key).json()
+    assert (told["role"], told["session_key"]) == ("admin", None)
     service.client.cookies.clear()
     again = service.client.post("/v1/session", json={"link": link})
     assert (again.status_code, slug(again)) == (401, "unknown-token")
@@ -63,8 +67,23 @@ def test_the_login_page_uses_the_link_only_on_its_button(service: Service) -> No
     assert link in page.text
     assert "set-cookie" not in page.headers
     answer = service.client.post("/login", data={"link": link})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    assert service.client.get("/v1/session").json()["kind"] == "session"
+    place, _, key = answer.headers["location"].partition("#session-key=")
+    assert (answer.status_code, place) == (303, "/")
+    assert service.client.get("/v1/session", headers={"X-Session-Key": key}).json()["kind"] == "session"
+
+
+def test_the_cookie_which_every_port_of_the_host_gets_is_no_session(service: Service) -> None:
+    answer = service.client.post("/v1/session", json={"link": service.access.create_link(actor="test").secret})
+    key, csrf = (answer.json()[name] for name in ("session_key", "csrf_token"))
+    cookie = service.client.cookies[answer.headers["set-cookie"].partition("=")[0]]
+    assert key not in cookie
+    assert len(key) * 6 > 120, "bits of base64"
+    for wrong in ({}, {"X-Session-Key": ""}, {"X-Session-Key": key[:-1]}, {"X-Session-Key": cookie + key}):
+        told = service.client.get("/v1/session", headers=wrong).json()
+        assert (told["kind"], told["csrf_token"]) == ("anonymous", None)
+        sent = {**wrong, "X-CSRF-Token": csrf}
+        answer = service.client.post("/v1/events", json={"kind": "mark", "text": "x"}, headers=sent)
+        assert (answer.status_code, slug(answer)) == (401, "login-needed")
 
 
 @pytest.mark.parametrize("place", ["/login", "/login/password"])
@@ -320,7 +339,8 @@ def test_by_tls_the_session_is_of_this_host_alone(database_url: str) -> None:
         assert name == "__Host-tierscope_session_" + app.state.use_cases.access.instance_name()
         assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(marks)
         assert not any(mark.startswith("Domain") for mark in marks)
-        by = {"Cookie": pair}
+        assert answer.json()["session_key"] is None, "no other port gets the cookie"
+        by = {"Cookie": pair, "X-Session-Key": "of a session without TLS"}
         told = client.get("/v1/session", headers=by).json()
         assert told["kind"] == "session"
         plain = {"Cookie": f"{name.removeprefix('__Host-')}={secret}"}

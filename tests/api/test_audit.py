@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from factories.alert_changes import change_alert
 from factories.installations import Enrolled, enrol
-from factories.people import make_owned, session_of
+from factories.people import headers_after, make_owned, session_of
 from factories.services import running
 from tierscope.api.app import create_app
 from tierscope.api.base.permissions import declared_permissions
@@ -118,12 +118,12 @@ def people(writer: Writer) -> None:
     link = write("POST /v1/users/{user_id}/password-link").json()["path"].partition("link=")[2]
     write("POST /login/password", data={"link": link, "password": PASSWORD}, as_={})
     login = write("POST /v1/session", {"name": "ann", "password": PASSWORD}, as_={})
-    ann = {"Cookie": login.headers["set-cookie"].partition(";")[0], "X-CSRF-Token": login.json()["csrf_token"]}
+    ann = headers_after(login)
     write("POST /v1/me/tokens", {"note": "ci", "scopes": ["read:fleet"]}, keep="token_id", as_=ann)
     write("DELETE /v1/me/tokens/{token_id}", as_=ann)
     change = {"current_password": PASSWORD, "new_password": "seventeen quiet lanterns"}
     changed = write("PUT /v1/me/password", change, as_=ann)
-    ann = {"Cookie": changed.headers["set-cookie"].partition(";")[0], "X-CSRF-Token": changed.json()["csrf_token"]}
+    ann = headers_after(changed)
     write("DELETE /v1/session", as_=ann)
     write("POST /login", data={"link": Access(writer.database).create_link(actor="test").secret}, as_={})
     view = {"name": "hot hosts", "address": "/hosts?sort=hot", "shared": True}

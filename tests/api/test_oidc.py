@@ -15,7 +15,7 @@ from joserfc.jwk import OctKey
 
 from factories.loopback import NO_AUTHORITIES, free_port
 from factories.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, new_key, oidc_provider
-from factories.people import ADMIN, make_user
+from factories.people import ADMIN, keep_session_key, make_user
 from factories.prometheus import answers
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
@@ -43,6 +43,7 @@ def provider() -> Iterator[Provider]:
 
 def go(client: httpx.Client, next_path: str = "/services?range=7d") -> httpx.Response:
     """Goes to the provider and comes back, as a browser does; returns the last redirect of the service."""
+    keep_session_key(client)
     client.cookies.clear()
     to_provider = client.get("/v1/login/oidc/start", params={"next": next_path})
     assert to_provider.status_code == 303, to_provider.text
@@ -331,6 +332,7 @@ def test_a_login_through_a_real_provider(database_url: str) -> None:
         running(settings(database_url, issuer, label="Company login", **own)) as (_, client),
         httpx.Client(timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as elsewhere,
     ):
+        keep_session_key(client)
         offered = client.get("/v1/login/methods").json()["oidc"]
         assert offered == {"label": "Company login", "start_url": "/v1/login/oidc/start"}
         for person, place, role in (("ann", "/hosts", "admin"), ("bob", "/login?error=not-allowed", None)):

@@ -99,6 +99,11 @@ def operator(browser: Browser, demo: Tierscope, demo_url: str) -> Iterator[Brows
         yield context
 
 
+CLEAR_SETTINGS = """for (const name of Object.keys(localStorage)) {
+    if (name !== 'tierscope-session-key') localStorage.removeItem(name)
+}"""
+
+
 @contextmanager
 def watch_page(context: BrowserContext) -> Iterator[Page]:
     """A page of its own, which finds and leaves no settings; fails at the end when the page has logged an error."""
@@ -116,7 +121,7 @@ def watch_page(context: BrowserContext) -> Iterator[Page]:
         page.on("console", note_console)
         page.on("pageerror", note_crash)
         yield page
-        page.evaluate("localStorage.clear()")
+        page.evaluate(CLEAR_SETTINGS)
     finally:
         page.close()
     assert not faults, "the page reported errors:\n" + "\n".join(faults)

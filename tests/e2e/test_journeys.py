@@ -72,8 +72,9 @@ def watch_one_host(operator: BrowserContext, url: str) -> None:
         return
     rule = {"name": "DRAM in use", "expression": "free_dram_ratio < 100%", "scope": {"hosts": [host["id"]]}}
     send = """async (rule) => {
-        const session = await (await fetch('/v1/session')).json()
-        const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': session.csrf_token }
+        const key = { 'X-Session-Key': localStorage.getItem('tierscope-session-key') }
+        const session = await (await fetch('/v1/session', { headers: key })).json()
+        const headers = { 'Content-Type': 'application/json', 'X-CSRF-Token': session.csrf_token, ...key }
         return (await fetch('/v1/rules', { method: 'POST', headers, body: JSON.stringify(rule) })).status
     }"""
     with watch_page(operator) as page:

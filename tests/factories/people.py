@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+import httpx
 from sqlalchemy import text
 
-from tierscope.api.base.callers import SESSION_COOKIE
+from tierscope.api.base.callers import KEY_HEADER, SESSION_COOKIE
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.domain.access.permissions import Role
@@ -41,6 +42,30 @@ def session_of(
         token, _ = start_session(transaction, row, now=utc_now())
     name = SESSION_COOKIE + Access(database).instance_name()
     return {"Cookie": f"{name}={token.secret}", "X-CSRF-Token": csrf_token(token.secret)}
+
+
+def headers_after(login: httpx.Response) -> dict[str, str]:
+    """What the dashboard sends after a login without TLS; it does for writes too."""
+    assert login.status_code == 200, login.text
+    told = login.json()
+    cookie = login.headers["set-cookie"].partition(";")[0]
+    return {"Cookie": cookie, "X-CSRF-Token": told["csrf_token"], "X-Session-Key": told["session_key"]}
+
+
+def keep_session_key(client: httpx.Client) -> None:
+    """Has a client keep the key of the session that begins, as the dashboard does, and redirects come without it."""
+
+    def keep(answer: httpx.Response) -> None:
+        place, _, key = answer.headers.get("location", "").partition("#session-key=")
+        if key:
+            answer.headers["location"] = place
+        elif answer.request.url.path == "/v1/session" and answer.request.method == "POST":
+            answer.read()
+            key = answer.json().get("session_key")
+        if key:
+            client.headers[KEY_HEADER] = key
+
+    client.event_hooks = {"response": [keep]}
 
 
 def make_owned(database: Database) -> Owned:

@@ -4386,6 +4386,7 @@ class Session(TypedDict):
         ]
     ]
     role: Literal["viewer", "operator", "admin"] | None
+    session_key: str | None
     teams: list[TeamRef]
     user_id: str | None
 

@@ -3,13 +3,14 @@ import type { paths } from './_generated/schema'
 import { csrf } from './csrf'
 import { narrowing } from './narrowing'
 import { problemOf, unreachable } from './problem'
+import { sessionKey } from './sessionKey'
 
 /** The typed client. The dashboard is served by the API itself, so all requests go to its own origin. */
 export const client = createClient<paths>({
   baseUrl: window.location.origin,
   fetch: (request) => globalThis.fetch(request),
 })
-client.use(csrf, narrowing)
+client.use(sessionKey, csrf, narrowing)
 
 /** What the client makes of an answer. */
 export interface Answer<T> {

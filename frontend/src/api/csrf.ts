@@ -9,7 +9,8 @@ const reads = new Set(['GET', 'HEAD', 'OPTIONS'])
 export const csrf: Middleware = {
   async onRequest({ request }) {
     if (reads.has(request.method)) return undefined
-    const answer = await globalThis.fetch(new Request(new URL('/v1/session', request.url)))
+    const { headers } = request
+    const answer = await globalThis.fetch(new Request(new URL('/v1/session', request.url), { headers }))
     if (!answer.ok) return undefined
     const session: unknown = await answer.json()
     if (typeof session === 'object' && session !== null && 'csrf_token' in session) {

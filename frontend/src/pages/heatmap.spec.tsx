@@ -39,12 +39,18 @@ function openHeatmap(path: string, missing = false) {
 
 describe('the heatmap', () => {
   it('offers what it shows as a record of damo', async () => {
-    openApp(tab)
-    const link = await screen.findByRole('link', { name: 'Download as a record of damo' })
-    const url = new URL(link.getAttribute('href') ?? '', 'http://here')
-    expect(url.pathname).toBe('/v1/services/svc-redis/tiles/damo')
-    expect(url.searchParams.get('from')).toBe('2026-11-20T21:00:00Z')
-    expect(url.searchParams.get('host')).toBeTruthy()
+    const asked: URL[] = []
+    openApp(tab, (url) => {
+      if (!url.pathname.endsWith('/damo')) return undefined
+      asked.push(url)
+      return problem(404, 'There are no tiles.', 'Leave out host and group.')
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Download as a record of damo' }))
+    expect(await screen.findByText(/There are no tiles/)).toBeTruthy()
+    const [url] = asked
+    expect(url?.pathname).toBe('/v1/services/svc-redis/tiles/damo')
+    expect(url?.searchParams.get('from')).toBe('2026-11-20T21:00:00Z')
+    expect(url?.searchParams.get('host')).toBeTruthy()
   })
 
   it('writes the host that it shows into the address, as no step of its own', async () => {

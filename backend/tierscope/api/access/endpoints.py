@@ -8,7 +8,14 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from tierscope.api.base.answers import Answer, answer
-from tierscope.api.base.callers import anonymous_reads, find_caller, is_secure, session_cookie_name, session_secret
+from tierscope.api.base.callers import (
+    anonymous_reads,
+    find_caller,
+    is_secure,
+    session_cookie_name,
+    session_secret,
+    split_secret,
+)
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import Permission, permissions_of, requires
@@ -51,6 +58,10 @@ class Session(Model):
     permissions: list[Permission]
     owner_permissions: list[Permission] = Field(description="In force for services that a team of the caller owns.")
     csrf_token: str | None = Field(description="Sent back as X-CSRF-Token with every write of this session.")
+    session_key: str | None = Field(
+        description="Sent back as X-Session-Key with every request of this session: its cookie is not enough. Told"
+        " once, when the session begins; null by TLS, and at all other times.",
+    )
     anonymous_reads: bool
     logout_url: str | None = Field(
         description="Where the browser goes after `DELETE /v1/session` to log out of the OpenID provider too."
@@ -92,7 +103,13 @@ class TokenInfo(Model):
     revoked_at: datetime | None
 
 
-def describe_session(request: Request, caller: Caller | None, csrf: str | None) -> Session:
+async def enter(request: Request, response: Response, token: NewSecret, caller: Caller) -> Session:
+    """Puts the cookie of a session that begins on a response; returns what the caller is told about itself."""
+    key = await run_in_threadpool(set_session_cookie, request, response, token.secret)
+    return await run_in_threadpool(describe_session, request, caller, csrf_token(token.secret), key=key)
+
+
+def describe_session(request: Request, caller: Caller | None, csrf: str | None, *, key: str | None = None) -> Session:
     """Returns what `caller` is told about itself."""
     account = None if caller is None else use_cases(request).own_tokens.account(caller)
     teams = [] if account is None else list(account.teams)
@@ -105,6 +122,7 @@ def describe_session(request: Request, caller: Caller | None, csrf: str | None) 
         permissions=sorted(permissions_of(caller)) if caller else ["public"],
         owner_permissions=sorted(granted_as_owner(caller.scopes)) if caller and teams else [],
         csrf_token=csrf,
+        session_key=key,
         anonymous_reads=anonymous_reads(request),
         logout_url=OIDC_LOGOUT if account is not None and _leaves_provider(request, caller, account) else None,
     )
@@ -137,8 +155,7 @@ async def log_in(body: LinkLogin | PasswordLogin, request: Request, response: Re
         token, caller = await run_in_threadpool(use_cases(request).access.redeem_link, body.link)
     else:
         token, caller = await log_in_with_password(request, body.name, body.password)
-    await run_in_threadpool(set_session_cookie, request, response, token.secret)
-    return await run_in_threadpool(describe_session, request, caller, csrf_token(token.secret))
+    return await enter(request, response, token, caller)
 
 
 @router.delete("/v1/session", status_code=204, dependencies=[Depends(requires("public"))], summary="Log out")
@@ -188,14 +205,27 @@ async def log_in_with_password(request: Request, name: str, password: str) -> tu
         return await use_cases(request).passwords.log_in(name, password)
 
 
-def set_session_cookie(request: Request, response: Response, secret: str) -> None:
-    """Puts the session's cookie on a response."""
+def enter_page(request: Request, secret: str, path: str) -> Response:
+    """A redirect of a browser that has logged in to a page of the dashboard, which keeps the session's key, if any.
+
+    What follows `#` reaches no server.
+    """
+    response = Response(status_code=303, headers={"Cache-Control": "no-store"})
+    key = set_session_cookie(request, response, secret)
+    response.headers["Location"] = path if key is None else f"{path.partition('#')[0]}#session-key={key}"
+    return response
+
+
+def set_session_cookie(request: Request, response: Response, secret: str) -> str | None:
+    """Puts the session's cookie on a response; returns the session's key, None where the cookie is enough."""
+    cookie, key = split_secret(request, secret)
     response.set_cookie(
         session_cookie_name(request),
-        secret,
+        cookie,
         max_age=int(SESSION_LIFETIME.total_seconds()),
         path="/",
         httponly=True,
         samesite="strict",
         secure=is_secure(request),
     )
+    return key

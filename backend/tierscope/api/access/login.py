@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from pydantic import Field
 
-from tierscope.api.access.endpoints import set_session_cookie
+from tierscope.api.access.endpoints import enter_page
 from tierscope.api.base.figures import Model
 from tierscope.api.base.frontend import dashboard_index
 from tierscope.api.base.permissions import requires
@@ -115,7 +115,7 @@ async def use_link(request: Request) -> Response:
     if not form.get("link"):
         raise UnknownToken("the form carries no login link")
     token, _ = await run_in_threadpool(use_cases(request).access.redeem_link, form["link"])
-    return await run_in_threadpool(_enter, request, token.secret)
+    return await run_in_threadpool(enter_page, request, token.secret, "/")
 
 
 @router.get("/login/password", include_in_schema=False)
@@ -134,7 +134,7 @@ async def set_password(request: Request) -> Response:
     except WeakPassword as error:
         user = await run_in_threadpool(use_cases(request).passwords.user_of_link, link)
         return _password_page(link, user.name, problem=error)
-    return await run_in_threadpool(_enter, request, token.secret)
+    return await run_in_threadpool(enter_page, request, token.secret, "/")
 
 
 def _password_page(link: str, name: str, *, problem: WeakPassword | None = None) -> Response:
@@ -154,12 +154,6 @@ def _void_page(error: UnknownToken) -> Response:
 def _page(title: str, body: str, *, status: int = 200) -> Response:
     content = _PAGE.format(title=title, body=body)
     return Response(content, status_code=status, media_type="text/html", headers={"Cache-Control": "no-store"})
-
-
-def _enter(request: Request, secret: str) -> Response:
-    response = Response(status_code=303, headers={"Location": "/", "Cache-Control": "no-store"})
-    set_session_cookie(request, response, secret)
-    return response
 
 
 async def _read_form(request: Request) -> dict[str, str]:

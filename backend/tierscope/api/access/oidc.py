@@ -5,7 +5,7 @@ from typing import Annotated
 import structlog
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from tierscope.api.access.endpoints import set_session_cookie
+from tierscope.api.access.endpoints import enter_page
 from tierscope.api.base.callers import HOST_PREFIX, is_secure
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
@@ -79,8 +79,7 @@ def come_back(
         )
     except LoginRefused as refusal:
         return _refused(request, refusal)
-    response = Response(status_code=303, headers={"Location": finished.next_path, "Cache-Control": "no-store"})
-    set_session_cookie(request, response, finished.session.secret)
+    response = enter_page(request, finished.session.secret, finished.next_path)
     response.delete_cookie(_cookie_name(request), path="/", secure=is_secure(request), httponly=True, samesite="lax")
     return response
 

@@ -3,15 +3,14 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from tierscope.api.access.endpoints import Session, describe_session, set_session_cookie
+from tierscope.api.access.endpoints import Session, enter
 from tierscope.api.base.figures import Model
 from tierscope.api.base.limited import guarded_login
 from tierscope.api.base.permissions import requires
 from tierscope.api.base.use_cases import use_cases
-from tierscope.usecases.access.tokens import Caller, csrf_token
+from tierscope.usecases.access.tokens import Caller
 
 router = APIRouter(tags=["access"])
 
@@ -35,5 +34,4 @@ async def change_password(
         token, changed = await use_cases(request).passwords.change(
             caller, current=body.current_password, new=body.new_password
         )
-    await run_in_threadpool(set_session_cookie, request, response, token.secret)
-    return await run_in_threadpool(describe_session, request, changed, csrf_token(token.secret))
+    return await enter(request, response, token, changed)

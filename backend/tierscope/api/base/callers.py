@@ -14,6 +14,10 @@ SESSION_COOKIE = "tierscope_session_"
 HOST_PREFIX = "__Host-"
 """Of cookies that browsers take by TLS, for the host that sets them and all its paths (RFC 6265bis, 4.1.3.2)."""
 CSRF_HEADER = "x-csrf-token"
+KEY_HEADER = "x-session-key"
+"""Of requests without TLS: the part of the session's secret that its cookie does not hold."""
+_COOKIE_CHARACTERS = 26
+"""Of a session's secret without TLS, its prefix included; as many random bits are in either part, 124 or more."""
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -61,11 +65,21 @@ def session_cookie_name(request: Request) -> str:
     return prefix + SESSION_COOKIE + use_cases(request).access.instance_name()
 
 
+def split_secret(request: Request, secret: str) -> tuple[str, str | None]:
+    """Returns what a session's cookie holds, and its key: None by TLS, where the cookie holds all.
+
+    Without TLS browsers send cookies to every port of the host, whoever listens there; what a page of one port stores,
+    no other port sees.
+    """
+    return (secret, None) if is_secure(request) else (secret[:_COOKIE_CHARACTERS], secret[_COOKIE_CHARACTERS:])
+
+
 def session_secret(request: Request) -> str | None:
     """Returns the secret of the session that the request came with, or None."""
     if not any(name.removeprefix(HOST_PREFIX).startswith(SESSION_COOKIE) for name in request.cookies):
         return None
-    return request.cookies.get(session_cookie_name(request))
+    cookie = request.cookies.get(session_cookie_name(request))
+    return cookie if cookie is None or is_secure(request) else cookie + request.headers.get(KEY_HEADER, "")
 
 
 def bearer_of(request: Request) -> str | None:

@@ -138,7 +138,7 @@ def _complete(document: dict[str, Any], permissions: Mapping[tuple[str, str], Pe
             "in": "cookie",
             "name": "tierscope_session_<instance>",
             "description": "Set by logging in; its name ends with what tells this instance from others, and begins with"
-            " `__Host-` by TLS.",
+            " `__Host-` by TLS. Without TLS each request needs the session's key as X-Session-Key, too.",
         },
     }
     document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]

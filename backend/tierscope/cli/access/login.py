@@ -82,6 +82,7 @@ def _token_by_link(address: str, link: str, days: float) -> str:
         session = client.log_in({"link": link})
         assert session["role"] is not None
         headers["X-CSRF-Token"] = str(session["csrf_token"])
+        headers["X-Session-Key"] = session["session_key"] or ""
         note = f"{actor()}@{socket.gethostname()}"
         made = client.create_token({"role": session["role"], "note": note, "days": days})
         client.log_out()

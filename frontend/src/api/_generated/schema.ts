@@ -12189,6 +12189,11 @@ export interface components {
             /** Role */
             role: ("viewer" | "operator" | "admin") | null;
             /**
+             * Session Key
+             * @description Sent back as X-Session-Key with every request of this session: its cookie is not enough. Told once, when the session begins; null by TLS, and at all other times.
+             */
+            session_key: string | null;
+            /**
              * Teams
              * @description What they own is known by `owner_team` of services.
              */

@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query'
-import type { OwnTokenRequest, PasswordChange } from '../../_generated/schema'
+import type { OwnTokenRequest, PasswordChange, Session } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
 import { askedQuery } from '../base/ask'
+import { keepSessionKey } from '../../sessionKey'
 
 /** The account that is logged in. */
 export function accountQuery() {
@@ -17,7 +18,10 @@ export function ownTokensQuery() {
 export function changePassword(queries: QueryClient) {
   return {
     mutationFn: (body: PasswordChange) => dataOf(client.PUT('/v1/me/password', { body })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['session'] }),
+    onSuccess: ({ session_key }: Session) => {
+      keepSessionKey(session_key)
+      return queries.invalidateQueries({ queryKey: ['session'] })
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
-import type { LinkLogin, PasswordLogin } from '../../_generated/schema'
+import type { LinkLogin, PasswordLogin, Session } from '../../_generated/schema'
 import { client, dataOf, doneBy } from '../../client'
+import { keepSessionKey } from '../../sessionKey'
 import { askedQuery } from '../base/ask'
 
 /** Who is asking, and what they may do. Asked again every minute, so that a session's end is seen. */
@@ -20,7 +21,10 @@ export function loginMethodsQuery() {
 export function logIn(queries: QueryClient) {
   return {
     mutationFn: (body: LinkLogin | PasswordLogin) => dataOf(client.POST('/v1/session', { body })),
-    onSuccess: () => queries.resetQueries(),
+    onSuccess: ({ session_key }: Session) => {
+      keepSessionKey(session_key)
+      return queries.resetQueries()
+    },
   }
 }
 
@@ -28,6 +32,9 @@ export function logIn(queries: QueryClient) {
 export function logOut(queries: QueryClient) {
   return {
     mutationFn: () => doneBy(client.DELETE('/v1/session')),
-    onSuccess: () => queries.resetQueries(),
+    onSuccess: () => {
+      keepSessionKey(null)
+      return queries.resetQueries()
+    },
   }
 }

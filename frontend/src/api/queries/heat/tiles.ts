@@ -93,8 +93,8 @@ export function tilesQuery(serviceId: string, choice: TileChoice, range: TimeRan
   })
 }
 
-/** Where the tiles of a process group are served as a record of damo. */
-export function damoRecordUrl(serviceId: string, of: { host: string; group: string }, range: TimeRange): string {
-  const query = new URLSearchParams({ ...of, ...rangeQuery(range) })
-  return `/v1/services/${encodeURIComponent(serviceId)}/tiles/damo?${query.toString()}`
+/** The tiles of a process group as a record of damo. Throws ApiProblem. */
+export function damoRecordOf(serviceId: string, of: { host: string; group: string }, range: TimeRange) {
+  const params = { path: { service_id: serviceId }, query: { ...of, ...rangeQuery(range) } }
+  return dataOf<Blob>(client.GET('/v1/services/{service_id}/tiles/damo', { params, parseAs: 'blob' }))
 }

@@ -1,10 +1,11 @@
 import { ActionIcon, SegmentedControl, Select, Tooltip } from '@mantine/core'
-import { IconDownload, IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
+import { IconMaximize, IconMinus, IconPlus } from '@tabler/icons-react'
 import type { EventItem } from '../../../api/_generated/schema'
 import { writeComparison } from '../../../lib/comparison'
 import { zoomBox } from '../../../lib/heat/heatView'
 import type { Box, ServiceSearch } from '../../../lib/url/urlState'
 import { CompareSelect } from '../../shell/time/CompareSelect'
+import { DamoRecordButton } from './DamoRecordButton'
 import classes from './HeatmapTab.module.css'
 
 interface HeatmapControlsProps {
@@ -22,8 +23,8 @@ interface HeatmapControlsProps {
   hasKinds: boolean
   box: Box
   extent: Box
-  /** Where what is shown is served as a record of damo; null where nothing is. */
-  recordHref: string | null
+  /** Reads what is shown as a record of damo; null where nothing is. */
+  readRecord: (() => Promise<Blob>) | null
   onChoose: (next: Partial<ServiceSearch>) => void
   onBrush: (brush: boolean) => void
   onBox: (box: Box) => void
@@ -47,7 +48,7 @@ export function HeatmapControls(props: HeatmapControlsProps) {
     hasKinds,
     box,
     extent,
-    recordHref,
+    readRecord,
     onChoose,
     onBrush,
     onBox,
@@ -135,13 +136,7 @@ export function HeatmapControls(props: HeatmapControlsProps) {
           </ActionIcon>
         </Tooltip>
       </div>
-      {recordHref !== null && (
-        <Tooltip label="These tiles in the format of damo record, for damo report">
-          <ActionIcon component="a" href={recordHref} download="damon.data" aria-label="Download as a record of damo">
-            <IconDownload size={16} />
-          </ActionIcon>
-        </Tooltip>
-      )}
+      {readRecord !== null && <DamoRecordButton read={readRecord} />}
       <span className={classes.keys}>Ctrl or ⌘ + wheel zooms</span>
     </div>
   )

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from 'react'
 import type { ServiceDetail } from '../../../api/_generated/schema'
 import { hostsQuery } from '../../../api/queries/fleet/hosts'
 import { loadStateOf } from '../../../api/queries/base/loadState'
-import { damoRecordUrl, tilesQuery } from '../../../api/queries/heat/tiles'
+import { damoRecordOf, tilesQuery } from '../../../api/queries/heat/tiles'
 import { ActivityHeatmap } from '../../../charts/heatmap/ActivityHeatmap'
 import { activityLegend } from '../../../charts/heatmap/drawing'
 import { heatmapMargins } from '../../../charts/heatmap/figure'
@@ -154,10 +154,10 @@ export function HeatmapTab({ serviceId, service, events }: HeatmapTabProps) {
           hasKinds={grid !== undefined && lanes(grid).length > 1}
           box={box}
           extent={extent}
-          recordHref={
+          readRecord={
             grid === undefined || nothing
               ? null
-              : damoRecordUrl(serviceId, { host: grid.hostId, group: grid.group }, range)
+              : () => damoRecordOf(serviceId, { host: grid.hostId, group: grid.group }, range)
           }
           onChoose={choose}
           onBrush={setBrush}
