@@ -1,8 +1,15 @@
 """The server's own loop: idle until a signal."""
 
 import asyncio
+import contextlib
+import resource
 import signal
 import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import uvicorn
@@ -63,11 +70,17 @@ def test_idle_connections_are_kept_for_as_long_as_there_are_few(others: int, sec
     assert asyncio.run(answer()) == seconds
 
 
-@pytest.mark.parametrize("reads", [False, True])
-def test_a_client_that_reads_nothing_loses_its_answer(monkeypatch: pytest.MonkeyPatch, *, reads: bool) -> None:
-    """Each look is one turn of the loop; who reads a part between two of them is served on."""
+@pytest.mark.parametrize(
+    ("reads_bytes", "crowded", "ends"), [(0, False, True), (1 << 22, False, False), (1 << 12, True, True)]
+)
+def test_a_client_that_reads_nothing_loses_its_answer(
+    monkeypatch: pytest.MonkeyPatch, reads_bytes: int, *, crowded: bool, ends: bool
+) -> None:
+    """Each look is one turn of the loop; who reads a part between two of them is served on, if it is enough."""
     looks: list[int] = []
     monkeypatch.setattr(server_module, "STALLED_SECONDS", 0.0)
+    if crowded:
+        monkeypatch.setattr(server_module, "CROWDED_BYTES", 0)
 
     async def answer() -> bool:
         loop = asyncio.get_running_loop()
@@ -84,8 +97,10 @@ def test_a_client_that_reads_nothing_loses_its_answer(monkeypatch: pytest.Monkey
             looks.append(0)
             if len(looks) == 20:
                 enough.set_result(None)
-            if reads or len(looks) == 1:
+            if len(looks) == 1:
                 theirs.recv(1 << 22)
+            elif reads_bytes:
+                theirs.recv(reads_bytes)
             loop.call_soon(loop.call_soon, loop.call_soon, look, before)
 
         def told(error: Exception | None) -> None:
@@ -103,4 +118,74 @@ def test_a_client_that_reads_nothing_loses_its_answer(monkeypatch: pytest.Monkey
             await gone
             return ended
 
-    assert asyncio.run(answer()) is not reads
+    assert asyncio.run(answer()) is ends
+
+
+@contextlib.asynccontextmanager
+async def _connected(count: int) -> AsyncIterator[tuple[list[BoundedProtocol], Callable[[], Awaitable[None]]]]:
+    """Connections of one server in the order in which they came, and how one more comes."""
+    loop, state, sockets = asyncio.get_running_loop(), ServerState(), contextlib.ExitStack()
+    config = uvicorn.Config(_unasked, log_config=None, http=BoundedProtocol)
+    config.load()
+    made: list[BoundedProtocol] = []
+
+    async def connect() -> None:
+        ours, theirs = socket.socketpair()
+        sockets.enter_context(theirs)
+        made.append(BoundedProtocol(config, state, {}, loop))
+        await loop.connect_accepted_socket(lambda: made[-1], ours)
+
+    for _ in range(count):
+        await connect()
+    with sockets:
+        yield made, connect
+        for one in made:
+            one.transport.abort()
+        await asyncio.sleep(0)
+
+
+def test_of_too_many_connections_the_oldest_that_never_asked_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_connections_bound", lambda: 4)
+
+    async def ended() -> list[list[bool]]:
+        async with _connected(4) as (made, connect):
+            for one, complete in zip(made, (True, False, None, None), strict=True):
+                one._running = None if complete is None else cast("Any", SimpleNamespace(response_complete=complete))
+            found = []
+            for _ in range(4):
+                await connect()
+                found.append([one.transport.is_closing() for one in made[:4]])
+                made[-1]._running = made[1]._running
+            for one in made:
+                one._running = None
+            return found
+
+    first_answered = [True, False, True, True]
+    assert asyncio.run(ended()) == [[False, False, True, False], [False, False, True, True], first_answered, [True] * 4]
+
+
+def test_answers_that_are_held_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "MOST_HELD_BYTES", 6 << 20)
+
+    async def ended() -> list[list[bool]]:
+        async with _connected(3) as (made, _):
+            found = []
+            for one in made:
+                one.transport.write(b"x" * (4 << 20))
+                found.append([other.transport.is_closing() for other in made])
+            return found
+
+    assert asyncio.run(ended()) == [[False, False, False], [True, False, False], [True, True, False]]
+
+
+def test_a_server_may_open_as_many_files_as_it_takes_connections() -> None:
+    code = (
+        "import resource; from unittest.mock import patch; from tierscope.api.base import server;"
+        " resource.setrlimit(resource.RLIMIT_NOFILE, (300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]));"
+        " before = server._connections_bound();"
+        " patch.object(server, 'QuietServer').start(); server.serve(None);"
+        " print(before, server._connections_bound())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    assert told == ["44", str(min(4096, hard - 256) if hard != resource.RLIM_INFINITY else 4096)]

@@ -1,6 +1,7 @@
 """The HTTP server: uvicorn, with a loop that waits for a signal where uvicorn's looks for one ten times a second.
 
-It bounds how long the head of a request may be. By itself uvicorn holds a first line or a header of any length before
+It bounds how many connections are open and how much of answers is held for those who do not read them, and how long
+the head of a request may be. By itself uvicorn holds a first line or a header of any length before
 anybody is asked, and joins it again with every part that comes, so that megabytes of one header keep everybody waiting.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import sys
 from types import FrameType
 from typing import TYPE_CHECKING, cast
@@ -26,11 +28,19 @@ ends one. An end that crosses a request breaks it, and the sender has to repeat 
 _CONNECTIONS_KEPT = 1000
 _CROWDED_SECONDS = 5
 """The same where more connections are open than that: each holds memory and a descriptor."""
+MOST_CONNECTIONS = 4096
+"""Of more, one ends that asks nothing, the oldest first: whoever opens connections keeps nobody else out."""
+_OTHER_DESCRIPTORS = 256
+"""What a process opens beside connections: the database, files, its log."""
 STALLED_SECONDS = 30.0
 """A client that reads nothing of its answer for so long is not served any more: the answer is held for it."""
 CROWDED_BYTES = 64 << 20
 _CROWDED_STALLED_SECONDS = 2.0
 """The same where answers of so many bytes are held."""
+_CROWDED_READ_BYTES = 256 << 10
+"""What a client has to read between two looks then: who reads a byte now and then has an answer held, too."""
+MOST_HELD_BYTES = 256 << 20
+"""Of all answers together. Beyond it who has read for longest loses what is left of its answer."""
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 "
 _JOINED_BYTES = 16 << 10
@@ -62,10 +72,22 @@ class QuietServer(uvicorn.Server):
 
 def serve(config: uvicorn.Config) -> None:
     """Serve until a signal. Exits with 3 where the server cannot start, as uvicorn's own command does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + _OTHER_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     server = QuietServer(config)
     server.run()
     if not server.started:
         sys.exit(_STARTUP_FAILURE)
+
+
+def _connections_bound() -> int:
+    """How many connections may be open: fewer where the process may not open so many files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft - _OTHER_DESCRIPTORS
+    return max(1, min(MOST_CONNECTIONS, room))
 
 
 class _HeadTooLongError(Exception):
@@ -117,7 +139,24 @@ class BoundedProtocol(HttpToolsProtocol):
     _got_on = False
     _too_long = False
     _running: RequestResponseCycle | None = None
-    _looking: asyncio.TimerHandle | None = None
+    looking: asyncio.TimerHandle | None = None
+    _made_at = 0.0
+    paused_at = 0.0
+    """By the loop's clock: since when its client reads an answer that is held."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        """Takes a connection, and ends another one where there are too many."""
+        super().connection_made(transport)
+        self._made_at = self.loop.time()
+        if len(self.connections) > _connections_bound():
+            others = [one for one in self._all() if one is not self]
+            if others:
+                min(others, key=BoundedProtocol._worth).transport.abort()
+
+    def _worth(self) -> tuple[int, float]:
+        """What is ended first: who never asked, then who waits for its next question, then who is answered."""
+        asked = 0 if self._running is None else 1 if self._running.response_complete else 2
+        return asked, self._made_at
 
     def data_received(self, data: bytes) -> None:
         """Takes what came, unless it is the middle of a head that is too long."""
@@ -131,6 +170,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """The client reads more slowly than the answer comes: look whether it reads at all."""
         super().pause_writing()
         self._stop_looking()
+        self.paused_at = self.loop.time()
+        held = [one for one in self._all() if one.looking is not None or one is self]
+        if sum(one.transport.get_write_buffer_size() for one in held) > MOST_HELD_BYTES:
+            min(held, key=lambda one: one.paused_at).transport.abort()
         self._look_again(None)
 
     def resume_writing(self) -> None:
@@ -140,17 +183,21 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _look_again(self, before: int | None) -> None:
         held = self.transport.get_write_buffer_size()
-        if before is not None and held >= before:
+        crowded = sum(one.transport.get_write_buffer_size() for one in self._all()) > CROWDED_BYTES
+        if before is not None and before - held < (_CROWDED_READ_BYTES if crowded else 1):
             self.transport.abort()
             return
-        both = (one.transport.get_write_buffer_size() for one in self.connections if isinstance(one, BoundedProtocol))
-        seconds = _CROWDED_STALLED_SECONDS if sum(both) > CROWDED_BYTES else STALLED_SECONDS
-        self._looking = self.loop.call_later(seconds, self._look_again, held)
+        seconds = _CROWDED_STALLED_SECONDS if crowded else STALLED_SECONDS
+        self.looking = self.loop.call_later(seconds, self._look_again, held)
+
+    def _all(self) -> list[BoundedProtocol]:
+        ours = (one for one in self.connections if isinstance(one, BoundedProtocol))
+        return [one for one in ours if not one.transport.is_closing() or one.transport.get_write_buffer_size()]
 
     def _stop_looking(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        if self.looking is not None:
+            self.looking.cancel()
+            self.looking = None
 
     def on_response_complete(self) -> None:
         """An answer is whole: from here on the connection is idle."""
