@@ -4,7 +4,6 @@
 //! host's settings name a variable is any environment read, each once, and nothing of it is kept but this answer.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read as _;
 
 use tierscope_host::services::Process;
@@ -52,7 +51,7 @@ impl Consent {
     /// Whether the process was started with the variable set to yes; not where its environment may not be read.
     fn ask(&self, pid: u32) -> bool {
         let mut bytes = Vec::new();
-        let read = File::open(self.root.join(&format!("/proc/{pid}/environ")))
+        let read = tierscope_rootfs::open_plain(&self.root.join(&format!("/proc/{pid}/environ")))
             .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
         let value = bytes.split(|byte| *byte == 0).find_map(|line| {
             let rest = line.strip_prefix(self.variable.as_bytes())?;

@@ -215,14 +215,19 @@ pub fn snapshot_of_root(root: &Path) -> Snapshot {
         .iter()
         .find_map(modified)
         .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let text = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
-    let uptime = text("proc/uptime");
+    let uptime = text_of(&root.join("proc/uptime"));
     Snapshot {
         root: root.to_owned(),
         wall_ns: since_epoch.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0)),
         boottime_ns: uptime.split_ascii_whitespace().next().and_then(seconds_as_ns),
-        boot_id: without_padding(&text(BOOT_ID)).to_owned(),
+        boot_id: without_padding(&text_of(&root.join(BOOT_ID))).to_owned(),
     }
+}
+
+/// The text of a plain file. Of anything else it is empty: what nobody writes into a named pipe would be waited for.
+fn text_of(path: &Path) -> String {
+    let text = path.is_file().then(|| fs::read_to_string(path));
+    text.and_then(Result::ok).unwrap_or_default()
 }
 
 fn without_padding(text: &str) -> &str {
@@ -248,10 +253,10 @@ fn read_snapshot(directory: &Path) -> Option<Snapshot> {
         return None;
     }
     let named_ns = (seconds * SECOND_NS) as i64;
-    let recorder = fs::read_to_string(directory.join("_recorder")).unwrap_or_default();
+    let recorder = text_of(&directory.join("_recorder"));
     let recorded_ns = recorder_time(&recorder, "realtime_end")
         .filter(|recorded| (recorded - named_ns).abs() < MAX_CLOCK_DIFFERENCE_NS);
-    let boot_id = fs::read_to_string(directory.join(BOOT_ID)).unwrap_or_default();
+    let boot_id = text_of(&directory.join(BOOT_ID));
     Some(Snapshot {
         root: directory.to_owned(),
         wall_ns: recorded_ns.unwrap_or(named_ns),

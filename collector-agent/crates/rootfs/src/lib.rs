@@ -14,6 +14,6 @@ pub mod text;
 pub type Outcome<T> = Result<Result<T, ReadError>, Missing>;
 
 pub use error::{BELOW_ZERO, DENIED, Missing, ParseError, ReadError};
-pub use plain::open_plain;
+pub use plain::{open_plain, read_plain};
 pub use reader::{Counted, Reader};
 pub use root::Root;

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::plain::open_unwaiting;
 use crate::{Missing, Outcome, ParseError, ReadError, Root, text};
 
 /// Bytes asked for at once. Large buffers make `/proc/sys` fail with `ENOMEM`, and seq files hand out about one page
@@ -176,7 +177,8 @@ impl Reader {
 
     /// The first bytes of a file, in one read: of a file that the kernel makes as it is read, it makes no more than that.
     pub fn beginning(&mut self, kernel_path: &str, bytes: usize) -> Result<&str, Missing> {
-        let mut file = File::open(self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
+        let mut file =
+            open_unwaiting(&self.root.join(kernel_path)).map_err(|error| Missing::from_io(&error))?;
         self.buffer.clear();
         self.buffer.resize(bytes, 0);
         let got = file
@@ -195,7 +197,7 @@ impl Reader {
         limit_bytes: u64,
         mut line: impl FnMut(&str),
     ) -> Result<Counted, Missing> {
-        let mut file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let mut file = open_unwaiting(path).map_err(|error| Missing::from_io(&error))?;
         let mut counted = Counted { bytes: 0, cut: false };
         let mut handed_out = false;
         self.buffer.clear();
@@ -246,14 +248,14 @@ impl Reader {
 
     /// Opens a file and reads it whole into the buffer; its length without padding.
     fn load(&mut self, path: &Path) -> Result<usize, Missing> {
-        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let file = open_unwaiting(path).map_err(|error| Missing::from_io(&error))?;
         let length = fill_opened(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
         Ok(self.filled(path, length))
     }
 
     fn open_and_read(&mut self, kernel_path: &str, path: &Path) -> Result<usize, Missing> {
         self.open.remove(kernel_path);
-        let file = File::open(path).map_err(|error| Missing::from_io(&error))?;
+        let file = open_unwaiting(path).map_err(|error| Missing::from_io(&error))?;
         let length = fill_opened(&mut self.buffer, &file).map_err(|error| Missing::from_io(&error))?;
         if self.keeps_open && self.open.len() < MAX_OPEN_FILES {
             self.open.insert(kernel_path.to_owned(), file);
@@ -358,7 +360,11 @@ fn fill_opened(buffer: &mut Vec<u8>, file: &File) -> io::Result<usize> {
     match fill(buffer, file) {
         Err(error) if error.kind() == io::ErrorKind::NotSeekable => {
             buffer.clear();
-            file.take(WHOLE_FILE_LIMIT_BYTES as u64 + 1).read_to_end(buffer)
+            match file.take(WHOLE_FILE_LIMIT_BYTES as u64 + 1).read_to_end(buffer) {
+                // What somebody may yet write into a named pipe is not waited for.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(buffer.len()),
+                done => done,
+            }
         }
         done => done,
     }
@@ -394,6 +400,8 @@ fn sanitize(bytes: &mut [u8]) -> &str {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -413,12 +421,15 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         let mut reader = Reader::new(Root::new(directory.path()));
+        assert!(reader.value("/scan_size_mb").is_err(), "nobody writes into it");
+        let mut both_ends = std::fs::OpenOptions::new();
+        let mut writer = both_ends.read(true).write(true).open(&pipe).unwrap();
         for value in ["256\n", "128\n"] {
-            let (other, text) = (pipe.clone(), value.to_owned());
-            let writer = std::thread::spawn(move || std::fs::write(other, text).unwrap());
+            writer.write_all(value.as_bytes()).unwrap();
             assert_eq!(reader.value("/scan_size_mb").unwrap(), value.trim());
-            writer.join().unwrap();
         }
+        assert!(reader.beginning("/scan_size_mb", 10).is_err(), "it would wait");
+        assert!(reader.each_line(&pipe, 10, |_| ()).is_err());
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub fn block_device(reader: &mut Reader, device: &str) -> BlockDevice {
 /// Empty where the table is absent or may not be read (root only).
 pub fn cxl_windows(reader: &Reader) -> Vec<(u64, u64)> {
     let path = reader.root().join("/sys/firmware/acpi/tables/CEDT");
-    std::fs::read(path)
+    tierscope_rootfs::read_plain(&path)
         .map(|table| parse_cedt(&table))
         .unwrap_or_default()
 }

@@ -60,7 +60,9 @@ pub fn read(reader: &Reader) -> Dimms {
     let names = reader.list(ENTRIES).unwrap_or_default();
     for name in names.iter().filter(|name| name.starts_with("17-")) {
         let path = reader.root().join(&format!("{ENTRIES}/{name}/raw"));
-        let Ok(raw) = std::fs::read(path) else { continue };
+        let Ok(raw) = tierscope_rootfs::read_plain(&path) else {
+            continue;
+        };
         // A size of 0 is an empty slot.
         let is_empty = raw.get(SIZE..SIZE + 2).is_none_or(|size| size == [0, 0]);
         let Some(kind) = raw.get(MEMORY_TYPE).filter(|_| !is_empty) else {

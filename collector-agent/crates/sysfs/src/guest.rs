@@ -134,7 +134,7 @@ fn virtual_flag(reader: &mut Reader) -> Option<bool> {
 }
 
 fn smbios_says_virtual(reader: &Reader) -> bool {
-    let raw = std::fs::read(reader.root().join(SMBIOS_BIOS)).unwrap_or_default();
+    let raw = tierscope_rootfs::read_plain(&reader.root().join(SMBIOS_BIOS)).unwrap_or_default();
     raw.get(SMBIOS_EXTENSION)
         .is_some_and(|byte| byte & SMBIOS_VIRTUAL != 0)
 }

@@ -1,7 +1,7 @@
 //! Which files of the kernel a field kit copies as they are: counters, settings and units of the host as a whole. None of
 //! them names a process, a user, a file of a user or a network.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -97,7 +97,7 @@ pub(crate) fn copy(root: &Path, is_first: bool) -> Vec<KernelFile> {
                 continue;
             }
             let mut content = Vec::new();
-            let read = File::open(root.join(&path))
+            let read = tierscope_rootfs::open_plain(&root.join(&path))
                 .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut content));
             if read.is_ok() {
                 bytes += content.len() as u64;

@@ -95,7 +95,7 @@ pub(crate) fn architecture(reader: &Reader, release: &str) -> &'static str {
 fn auxiliary(reader: &Reader) -> Option<PageSize> {
     let root = reader.root();
     processes(reader).iter().find_map(|pid| {
-        let bytes = std::fs::read(root.join(&format!("/proc/{pid}/auxv"))).ok()?;
+        let bytes = tierscope_rootfs::read_plain(&root.join(&format!("/proc/{pid}/auxv"))).ok()?;
         let words: Vec<u64> = bytes
             .chunks_exact(8)
             .map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
