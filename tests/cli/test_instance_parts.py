@@ -1,5 +1,6 @@
 """How an instance judges its parts."""
 
+import errno
 import json
 import os
 import socket
@@ -9,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from fixtures.memory import data_parent
 from tierscope.cli.base.instance import find_instance
@@ -18,12 +20,14 @@ from tierscope.cli.instance.claim import find_port
 from tierscope.cli.instance.components import Runtime
 from tierscope.cli.instance.options import Options
 from tierscope.cli.instance.run import InstanceRun
+from tierscope.cli.main import app
 from tierscope.core.clock import clock_set
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.errors import EmbeddedError
-from tierscope.core.embedded.places import prepare
+from tierscope.core.embedded.places import find_places, prepare
+from tierscope.core.embedded.process import ProcessId, identify
 from tierscope.core.embedded.program import Program
-from tierscope.core.embedded.state import load
+from tierscope.core.embedded.state import InstanceState, load
 from tierscope.core.settings import Settings
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -121,3 +125,22 @@ def test_a_demonstration_needs_no_login_unless_that_is_set(
     )
     said = {None: None, True: "true", False: "false"}[reads]
     assert runtime.environment().get("TIERSCOPE_ANONYMOUS_READS") == said
+
+
+def test_an_instance_whose_disk_can_no_longer_be_written_is_taken_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    over = ProcessId(own.pid, own.start_ticks + 1)
+    file = find_places(tmp_path).state_file
+    InstanceState(phase="up", supervisor=over, url="http://127.0.0.1:1").save(file)
+
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path), missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    monkeypatch.setenv("TIERSCOPE_DATA_DIR", str(tmp_path))
+    told = CliRunner().invoke(app, ["down"])
+    assert (told.exit_code, told.output) == (0, "Nothing was running.\n")
+    assert load(file) is not None

@@ -8,7 +8,7 @@ import typer
 from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.instance.nodes import node_places
 from tierscope.core.embedded.process import ProcessId, identify, is_running, list_with_cwd, stop
-from tierscope.core.embedded.state import InstanceState, load
+from tierscope.core.embedded.state import InstanceState, forget, load
 from tierscope.core.settings import Settings
 
 DATABASES = ("database", "node-")
@@ -38,7 +38,7 @@ def _stop_named(settings: Settings, name: str) -> bool:
     if was_up:
         stop(state.supervisor, with_signal=signal.SIGTERM, grace_seconds=_SUPERVISOR_SECONDS)
     had_orphans = stop_orphans(instance, load(instance.places.state_file))
-    instance.places.state_file.unlink(missing_ok=True)
+    forget(instance.places.state_file)
     return was_up or had_orphans
 
 

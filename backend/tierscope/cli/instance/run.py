@@ -31,7 +31,7 @@ from tierscope.core.embedded.postgres import open_cluster
 from tierscope.core.embedded.process import identify, list_children
 from tierscope.core.embedded.program import reachable_program
 from tierscope.core.embedded.queue import open_queue
-from tierscope.core.embedded.state import ComponentState, InstanceState, Phase
+from tierscope.core.embedded.state import ComponentState, InstanceState, Phase, forget
 from tierscope.core.embedded.supervisor import Supervisor
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
@@ -347,7 +347,7 @@ class InstanceRun:
             self.publish("stopping")
         self.supervisor.stop_all()
         if not failed:
-            self.instance.places.state_file.unlink(missing_ok=True)
+            forget(self.instance.places.state_file)
 
 
 def database_answers(url: str) -> bool:

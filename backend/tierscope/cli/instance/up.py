@@ -24,7 +24,7 @@ from tierscope.cli.instance.workloads import check_workloads, keep_workloads, ke
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import prepare
 from tierscope.core.embedded.private_files import open_log
-from tierscope.core.embedded.state import load
+from tierscope.core.embedded.state import forget, load
 from tierscope.core.settings import Settings
 
 _POLL_SECONDS = 0.5
@@ -134,7 +134,7 @@ def _say(line: str) -> None:
 
 def _detach(instance: Instance, options: Options, *, wait: bool) -> None:
     """Start a supervisor of its own session, show its progress, and return when the instance is healthy."""
-    instance.places.state_file.unlink(missing_ok=True)
+    forget(instance.places.state_file)
     command = [sys.executable, "-m", "tierscope.cli", "up"]
     command += ["--port", str(options.port)] if options.exact else []
     command += ["--demo"] if instance.demo else []

@@ -1,6 +1,7 @@
 """The state file: what an instance runs, so that `status` and `down` work from anywhere, after a crash too."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -91,6 +92,15 @@ def load(path: Path) -> InstanceState | None:
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def forget(path: Path) -> None:
+    """Remove the state file of an instance that has ended. On a disk that cannot be written it stays.
+
+    Nothing is lost then: whoever reads it finds that its processes are gone.
+    """
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _component(value: dict[str, Any]) -> ComponentState:
