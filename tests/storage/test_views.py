@@ -92,6 +92,7 @@ def test_a_reader_sees_hosts_moves_and_heat_and_no_table(
         "CREATE TEMPORARY TABLE mine (n int)",
         "SELECT lo_create(0)",
         "SELECT lo_from_bytea(0, 'x')",
+        "SELECT pg_logical_emit_message(false, 'x', 'x')",
     ],
 )
 def test_a_reader_takes_no_lock_and_leaves_nothing(

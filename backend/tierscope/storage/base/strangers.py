@@ -11,11 +11,12 @@ from tierscope.core.database import ReadSession
 
 _FUNCTIONS = (
     "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace"
-    " AND p.proname ~ '^(pg_(try_)?advisory_|lo_(creat|create|from_bytea|put)$|lowrite$)'"
+    " AND p.proname ~ '^(pg_(try_)?advisory_|lo_(creat|create|from_bytea|put)$|lowrite$|pg_logical_emit_message$)'"
     " AND has_function_privilege('public', p.oid, 'EXECUTE')"
     " AND (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)"
 )
-"""Locks of the product's names, and large objects, which count for nobody. They belong to who made the cluster."""
+"""Locks of the product's names, and what fills its disk: large objects, and messages in the write-ahead
+log, which a role that only reads may write. They belong to who made the cluster."""
 _TEMPORARY = (
     "SELECT current_database() FROM pg_database WHERE datname = current_database()"
     " AND pg_has_role(current_user, datdba, 'USAGE') AND has_database_privilege('public', oid, 'TEMPORARY')"
@@ -33,7 +34,7 @@ class Holder:
 
 
 def close_to_strangers(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
-    """Takes locks, temporary tables and large objects from all but our own role, as far as that may take them."""
+    """Takes from all but our own role, as far as that may, what holds it up or fills its disk."""
     with connection.cursor() as cursor:
         for (name,) in cursor.execute(_FUNCTIONS).fetchall():
             function = sql.SQL(str(name))  # as PostgreSQL itself writes it
