@@ -16,7 +16,7 @@ from fixtures.memory import data_parent
 from tierscope.cli.base.instance import find_instance
 from tierscope.cli.instance import agent
 from tierscope.cli.instance.agent import AgentFiles, Deliveries
-from tierscope.cli.instance.claim import find_port
+from tierscope.cli.instance.claim import choose_port, find_port
 from tierscope.cli.instance.components import Runtime
 from tierscope.cli.instance.options import Options
 from tierscope.cli.instance.run import InstanceRun
@@ -48,6 +48,29 @@ def test_a_port_that_was_asked_for_is_taken_or_an_error() -> None:
             find_port(taken, exact=True)
         assert find_port(taken) > taken, "the default one is a wish"
     assert find_port(taken, exact=True) == taken
+
+
+def test_an_instance_keeps_the_port_that_people_have_its_address_with(tmp_path: Path) -> None:
+    instance, account = find_instance(Settings(data_dir=tmp_path), demo=False), choose_account()
+
+    def choose(port: int, *, exact: bool = False) -> int:
+        return choose_port(instance, Options(port, exact=exact), account)
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        first = choose(taken)
+        assert first > taken
+    assert choose(taken) == first
+    assert choose(taken, exact=True) == taken, "it was asked for"
+    with (
+        socket.create_server(("127.0.0.1", first)),
+        pytest.raises(EmbeddedError, match=f"port {first} of 127.0.0.1 is taken"),
+    ):
+        choose(taken)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        demo = find_instance(Settings(data_dir=tmp_path), demo=True)
+        for _ in range(2):
+            assert choose_port(demo, Options(other.getsockname()[1]), account) > other.getsockname()[1]
 
 
 def _say(files: AgentFiles, at: datetime | None) -> None:

@@ -5,7 +5,10 @@ import socket
 from typing import IO
 
 from tierscope.cli.base.instance import Instance
+from tierscope.cli.instance.options import Options
+from tierscope.core.embedded.account import Account
 from tierscope.core.embedded.errors import EmbeddedError
+from tierscope.core.embedded.private_files import write_private
 
 _PORTS_TRIED = 100
 
@@ -27,6 +30,25 @@ def hold_lock(instance: Instance) -> IO[str]:
         file.close()
         raise AlreadyRunningError from error
     return file
+
+
+def choose_port(instance: Instance, options: Options, account: Account) -> int:
+    """Return the port that was asked for; else the one that the instance keeps, at first the first free one.
+
+    The demonstration keeps none: its data is simulated, and beside the instance itself it goes elsewhere.
+
+    Raises:
+        EmbeddedError: it is taken, or none is free.
+        OSError: a first one cannot be kept.
+    """
+    if options.exact or instance.demo:
+        return find_port(options.port, exact=options.exact)
+    try:
+        return find_port(int(instance.places.port_file.read_text(encoding="ascii")), exact=True)
+    except (FileNotFoundError, ValueError):
+        port = find_port(options.port)
+        write_private(instance.places.port_file, f"{port}\n", account=account)
+        return port
 
 
 def find_port(first: int, *, exact: bool = False) -> int:

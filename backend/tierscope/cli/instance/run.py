@@ -15,7 +15,7 @@ from tierscope.cli.access.loopback_trust import say_loopback_trust
 from tierscope.cli.base.instance import Instance
 from tierscope.cli.base.source_tree import AGENT, FLEET, ProgramBuild, find_program, shipped_program, source_workspace
 from tierscope.cli.instance.agent import AgentFiles, make_agent, write_config
-from tierscope.cli.instance.claim import find_port, hold_lock
+from tierscope.cli.instance.claim import choose_port, hold_lock
 from tierscope.cli.instance.components import ConfiguredServer, Runtime, make_api, make_worker, write_heat_pids
 from tierscope.cli.instance.fleet import FleetLog, enter_decisions, make_fleet
 from tierscope.cli.instance.heat import ask_sources, kept_programs, say_sources
@@ -114,7 +114,7 @@ class InstanceRun:
 
     def _bring_up(self) -> None:
         start_copying()
-        self.state.url = f"http://127.0.0.1:{find_port(self.options.port, exact=self.options.exact)}"
+        self.state.url = f"http://127.0.0.1:{choose_port(self.instance, self.options, self.account)}"
         check_settings_readable(self.settings, self.account)
         program = reachable_program(self.account)
         self._start_build()

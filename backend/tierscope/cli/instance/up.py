@@ -43,7 +43,9 @@ def up(
     demo: Annotated[bool, typer.Option("--demo", help="Show a simulated fleet, apart from real data.")] = False,
     no_agent: Annotated[bool, typer.Option("--no-agent", help="Do not measure this host.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="With --detach: return once the API answers.")] = False,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="First port to try.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port; else the first free one, which is kept.")
+    ] = None,
     heat: Annotated[
         list[str] | None,
         typer.Option(

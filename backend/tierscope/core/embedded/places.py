@@ -82,6 +82,11 @@ class Places:
         return self.data / "supervisor.lock"
 
     @property
+    def port_file(self) -> Path:
+        """The port that the instance found free at its first start, and keeps."""
+        return self.data / "port"
+
+    @property
     def state_file(self) -> Path:
         """What runs: process identities, port, addresses."""
         return self.data / "state.json"
