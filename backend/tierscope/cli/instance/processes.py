@@ -84,7 +84,7 @@ def worker(
 
 def beat() -> None:
     """Run the scheduler that wakes workers; exactly one."""
-    _run_celery(["beat", "--schedule", _schedule_file()])
+    _run_celery(["beat", "--schedule", _schedule_file(), "--scheduler", "tierscope.worker.scheduler:SteadyScheduler"])
 
 
 @contextmanager
@@ -122,12 +122,15 @@ def _run_celery(arguments: list[str], *, with_beat: bool = False) -> None:
 
         from tierscope.core.logs import configure_logging
         from tierscope.worker.app import app as celery_app
+        from tierscope.worker.scheduler import SteadyScheduler
 
         configure_logging(Settings())
     worker_ready.connect(_keep_for_good, weak=False)
     if with_beat:
         # A process of its own, as Celery's option makes it, holds another hundred megabytes to wake tasks.
-        scheduler = EmbeddedService(celery_app, thread=True, schedule_filename=_schedule_file())
+        scheduler = EmbeddedService(
+            celery_app, thread=True, schedule_filename=_schedule_file(), scheduler_cls=SteadyScheduler
+        )
         worker_ready.connect(lambda **_: scheduler.start(), weak=False)
         worker_shutting_down.connect(lambda **_: scheduler.is_alive() and scheduler.stop(), weak=False)
     celery_app.start(argv=arguments)
