@@ -13,6 +13,8 @@ from tierscope.core.database import Database
 from tierscope.core.errors import ConfigurationError, Unavailable
 from tierscope.storage import tables
 from tierscope.storage.base.partitions import (
+    chunk_spans,
+    drop_chunk,
     drop_old,
     ensure_partitions,
     ensure_usual_partitions,
@@ -134,6 +136,16 @@ def test_partitions_are_made_once_and_old_ones_dropped(database: Database, stora
         left = transaction.execute(text("SELECT count(*) FROM metrics_10m")).scalar_one()
         assert left == 2
         assert drop_old(transaction, now)["metrics_10m"] == 0
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_partition_that_is_dropped_while_they_are_looked_at_is_none(database: Database) -> None:
+    (entry,) = (entry for entry in tables.TIME_TABLES if entry.name == "counters_live")
+    with database.snapshot() as session:
+        first, *others = chunk_spans(session, entry)
+        with database.write() as transaction:
+            drop_chunk(transaction, entry, first)
+        assert chunk_spans(session, entry) == others
 
 
 @pytest.mark.parametrize("hours", [6, 24, 240, 2160])

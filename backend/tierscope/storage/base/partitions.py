@@ -222,7 +222,7 @@ def _all_partitions(session: ReadSession, parent: str | None = None) -> dict[str
     )
     found: dict[str, list[tuple[str, Span]]] = {}
     for row in session.execute(statement, {} if parent is None else {"parent": parent}):
-        bounds = _BOUNDS.search(row.bounds)
+        bounds = _BOUNDS.search(row.bounds or "")  # null: it was dropped since the statement began
         if bounds is not None:
             start, end = (datetime.fromisoformat(bound).astimezone(UTC) for bound in bounds.groups())
             found.setdefault(row.parent, []).append((row.name, (start, end)))
