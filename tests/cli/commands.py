@@ -16,6 +16,7 @@ from unittest import mock
 from factories.waiting import DEADLINE_SECONDS
 from fixtures.memory import data_parent
 from fixtures.server_logs import logs_kept
+from fixtures.servers import Template
 from tierscope.cli.main import main
 from tierscope.core.embedded.places import find_places
 from tierscope.core.embedded.process import list_with_cwd
@@ -52,6 +53,18 @@ def call(*words: str | Path, env: Mapping[str, str] | None = None) -> Ended:
             status = ended.code
     texts = (stream.getvalue().decode() for stream in written)
     return Ended(status if isinstance(status, int) else int(status is not None), *texts)
+
+
+def database_environment(template: Template, url: str, folder: Path) -> dict[str, str]:
+    """The whole environment of a command on a database, with the tools of that server's release first."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
+    env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
+    return env | {"PATH": f"{template.cluster.binaries.bin_dir}:{env['PATH']}"}
+
+
+def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
+    """Runs the command on a database."""
+    return call(*words, env=database_environment(template, url, folder))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """One backup of all servers: it is of one cut, and what is restored from it answers as the fleet did."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from cli.commands import Ended, call
+from cli.commands import database_environment, tierscope
 from factories import batches
 from factories.installations import Enrolled, enrol, store
 from factories.node_fleets import node_away, several_servers
@@ -99,17 +98,6 @@ def empty(template: Template) -> Iterator[list[str]]:
     yield [template.cluster.url(name) for name in names]
     for name in names:
         template.drop_database(name)
-
-
-def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
-    """Runs the command on a database, with the tools of that server's release first."""
-    return call(*words, env=_environment(template, url, folder))
-
-
-def _environment(template: Template, url: str, folder: Path) -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
-    env |= {"TIERSCOPE_DATABASE_URL": url, "TIERSCOPE_DATA_DIR": str(folder)}
-    return env | {"PATH": f"{template.cluster.binaries.bin_dir}:{env['PATH']}"}
 
 
 def row_counts(database: Database) -> dict[str, int]:
@@ -354,7 +342,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_fleet_or_the_new_one(
     fleet.close()
     words = [sys.executable, "-c", textwrap.dedent(DIES), "restore", str(copy), "--replace"]
     with subprocess.Popen(
-        words, env=_environment(template, fleet.url, tmp_path), text=True, stdin=PIPE, stdout=PIPE
+        words, env=database_environment(template, fleet.url, tmp_path), text=True, stdin=PIPE, stdout=PIPE
     ) as dying:
         assert dying.stdin is not None
         assert dying.stdout is not None

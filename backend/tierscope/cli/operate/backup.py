@@ -63,6 +63,7 @@ def restore(
 ) -> None:
     """Replace what the database holds, or all servers of a fleet, by a backup: all of it or nothing."""
     from tierscope.cli.base.database import open_database
+    from tierscope.storage.base.restore import PATIENT, may_be_patient
     from tierscope.usecases.nodes.fleet import Nodes
 
     if not replace:
@@ -85,11 +86,13 @@ def restore(
                 status=BAD_USAGE,
             )
         url = database.url
+        with database.read() as session:
+            options = PATIENT if may_be_patient(session) else ""
     if _is_of_timescaledb(tools, url, path):
         _restore_beside(tools, url, path)
     else:
         command = ["pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--dbname", ""]
-        tools.run(url, [*command, str(path)], tries=_MOST_TRIES)
+        tools.run(url, [*command, str(path)], tries=_MOST_TRIES, options=options)
     typer.echo(f"Restored {path}.")
 
 

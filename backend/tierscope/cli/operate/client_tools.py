@@ -36,12 +36,13 @@ class ClientTools:
         tries: int = 1,
         reads: IO[bytes] | None = None,
         writes: IO[bytes] | None = None,
+        options: str = "",
     ) -> str:
         """Run a tool; an empty argument stands for the database's name.
 
         With `tries`, a tool of one transaction begins again where it and another session waited for each other, and the
         server chose to end its transaction. Returns what it printed, where it is to be `quiet`. `reads` is what it gets
-        on its standard input, `writes` where its standard output goes.
+        on its standard input, `writes` where its standard output goes, `options` what its session sets on the server.
         """
         from tierscope.core.database import libpq_url
         from tierscope.core.embedded.postgres import open_cluster
@@ -53,6 +54,8 @@ class ClientTools:
         connection = _connection_environment(libpq_url(address))
         arguments = [argument or connection["PGDATABASE"] for argument in arguments]
         words, env = [str(binary), *arguments], {**os.environ, **connection}
+        if options:
+            env["PGOPTIONS"] = f"{env.get('PGOPTIONS', '')} {options}"
         while True:
             tries -= 1
             if reads is None and writes is None:

@@ -16,7 +16,7 @@ from psycopg import errors as pg_errors
 from psycopg import sql
 from sqlalchemy import make_url
 
-from tierscope.core.database import libpq_url, translated
+from tierscope.core.database import ReadSession, libpq_url, translated
 from tierscope.core.errors import ConfigurationError, Conflict
 from tierscope.storage.base.strangers import close_to_strangers
 
@@ -30,8 +30,19 @@ comment which was left there holds nothing.
 _KEPT_OF_NAME = 44
 """Characters of a database's name that stand in the names of those beside it: PostgreSQL cuts names after 63 bytes."""
 _END_EVERY_SECONDS = 0.05
+PATIENT = "-c deadlock_timeout=10s"
+"""For a session that others give way to: the server ends whoever looks first whether sessions wait for each other.
+
+Those of the service look after a second. They wait no longer than this for a lock, answer 503 and are asked again.
+"""
 
 _Connection = psycopg.Connection[tuple[object, ...]]
+
+
+def may_be_patient(session: ReadSession) -> bool:
+    """Whether this role may set what `PATIENT` says: a superuser, or one to whom it was granted."""
+    asked = session.driver.execute("SELECT has_parameter_privilege('deadlock_timeout', 'SET')").fetchone()
+    return asked == (True,)
 
 
 @dataclass(frozen=True, slots=True)
