@@ -34,7 +34,8 @@ def several_servers(template: Template, mode: str, *names: str, native: Sequence
     copies = [template.copy_database(name) for name in template.fleets[key]]
     try:
         urls = [template.cluster.url(name) for name in copies]
-        _lead_to(urls)
+        if names:
+            _lead_to(urls)
         with closing(Database(urls[0])) as database:
             yield database
     finally:
