@@ -1,4 +1,7 @@
-"""`make faults`: every fault in several rounds, the outage beside vmagent, and the record of both in docs/faults.md."""
+"""`make faults`: every fault in several rounds, the outage beside vmagent, and the record of both in docs/faults.md.
+
+`--pairs` plays drawn pairs of work and fault in their place, `--orders` the account of what was acknowledged.
+"""
 
 import argparse
 import signal
@@ -10,6 +13,7 @@ from pathlib import Path
 from bench.figures import describe_run, record_between
 from factories.waiting import NeverHappenedError
 from faults import report, supervised
+from faults.drawn import run_drawn
 from faults.matrix import ON_ONE_SERVER, ON_TWO_SERVERS, ROWS, SETTINGS, Skipped, compare_with_undisturbed, run_rows
 from faults.outage import CASES, Loss, run_case
 from faults.programs import ROOT, dynamic_agent, shipped_agent
@@ -29,6 +33,9 @@ def main() -> int:
     names = [*(row.name for row in ROWS), *(row.name for row in supervised.ROWS)]
     parser.add_argument("--only", help=f"rows, out of {','.join(names)}; all of them without")
     parser.add_argument("--outage-seconds", type=float, default=60.0, help="0 leaves the comparison out")
+    parser.add_argument("--pairs", type=int, default=0, help="drawn pairs of work and fault; nothing else is run")
+    parser.add_argument("--pair", type=int, help="of the pairs, the one of this number alone")
+    parser.add_argument("--orders", type=int, default=0, help="drawn orders of restores and so on; nothing else is run")
     parser.add_argument("--record", type=Path, default=DOCUMENT, help="document that the tables go to")
     arguments = parser.parse_args()
     # Ended from outside it still ends what it started, and gives its disks back.
@@ -39,6 +46,8 @@ def main() -> int:
     binary = shipped_agent()
     if binary is None:
         parser.error("no agent is compiled: make agent")
+    if arguments.pairs or arguments.orders:
+        return told(run_drawn(arguments, binary))
     results: list[Outcome | Skipped] = []
     recovered: list[supervised.Recovered] = []
     failures: list[str] = []
@@ -71,6 +80,11 @@ def main() -> int:
             table = report.outage_table(losses, arguments.outage_seconds)
             command = f'{command} --outage-seconds {arguments.outage_seconds:g}"'
             record_between(arguments.record, report.OUTAGE, f"{describe_run(command)}\n\n{table}")
+    return told(failures)
+
+
+def told(failures: list[str]) -> int:
+    """Prints what failed; the status to end with."""
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if failures else 0

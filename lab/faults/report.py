@@ -6,12 +6,15 @@ Matrix and outage have marks of their own, so that a run of one leaves the other
 import statistics
 from collections.abc import Iterable, Sequence
 
+from factories.acknowledged import Counts
 from faults.matrix import ROWS, Skipped
 from faults.outage import Loss
+from faults.pairs import Pair, Played
 from faults.scene import Outcome, Row
 from faults.supervised import Recovered
 
 MATRIX, SUPERVISED, OUTAGE = "measured, matrix", "measured, supervised", "measured, outage"
+PAIRS, ACCOUNT = "measured, pairs", "measured, account"
 """Marks of what is measured."""
 
 
@@ -107,3 +110,35 @@ def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
         f" {loss.stored_twice} |"
         for loss in losses
     )
+
+
+def pairs_table(pairs: Sequence[Pair], played: Sequence[Played]) -> str:
+    """One line per pair over all rounds."""
+    head = (
+        "| | Work | Fault | Servers | Rounds | Samples acknowledged | Stored | Gone with the restore or purge |"
+        " Acknowledged beside it, and gone | Lost | Doubled | Misplaced | Back although ended |"
+        f" Rounds in which it said that it failed, and was done again | Verdict |\n|--:|---|---|{'--:|' * 11}---|\n"
+    )
+    return head + "\n".join(_pair_line(pair, [one for one in played if one.pair == pair]) for pair in pairs)
+
+
+def _pair_line(pair: Pair, rounds: Sequence[Played]) -> str:
+    total = Counts()
+    for one in rounds:
+        total += one.counts
+    failed = [fault for one in rounds for fault in one.faults]
+    cells = (
+        f"{pair.number} | {pair.work.title} | {pair.fault.title} | {1 + pair.two_servers}",
+        f"{len(rounds)}",
+        f"{total.acknowledged:,}",
+        f"{total.stored:,}",
+        f"{total.restored_away + total.purged:,}",
+        f"{total.either:,}",
+        f"{total.lost:,}",
+        f"{total.doubled:,}",
+        f"{total.misplaced:,}",
+        f"{total.returned:,}",
+        f"{sum(one.repeats > 0 for one in rounds)}",
+        "FAILED: " + "; ".join(failed) if failed else "passed" if rounds else "did not end",
+    )
+    return "| " + " | ".join(cells) + " |"
