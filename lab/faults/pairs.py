@@ -28,8 +28,6 @@ from fixtures.shifted_clock import can_shift, clock_variables, offset_s, shift
 
 MOST_TRIES = 30
 _PAUSE_SECONDS = 1.0
-_WORK_SECONDS = 4.0
-"""The fault comes within so long of the work's begin."""
 Strike = Callable[[Bench], AbstractContextManager[None]]
 """A fault that is over when its context ends."""
 
@@ -199,10 +197,18 @@ class Played:
     pair: Pair
     seed: int
     counts: Counts
-    repeats: int
-    """How often the work said that it had failed, and was done again."""
     faults: tuple[str, ...]
-    notes: tuple[str, ...]
+    hit: bool = True
+    """Whether the work was not done when the fault came."""
+    repeats: int = 0
+    """How often the work said that it had failed, and was done again."""
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        verdict = "; ".join(self.faults) or "passed"
+        hit = "" if self.hit else ", after the work was done"
+        again = f", done again {self.repeats} times: {'; '.join(self.notes[:2])}" if self.repeats else ""
+        return f"pair {self.pair.number}: {self.pair.title}{hit}: {verdict}{again}"
 
 
 def draw_pairs(count: int, seed: int) -> list[Pair]:
@@ -238,7 +244,7 @@ def play_pair(stage: Stage, clock: Path, pair: Pair, seed: int) -> Played:
         bench.start()
         bench.progress(16)
         pair.work.prepare(bench)
-        repeats = _work_beside_fault(bench, pair)
+        hit, repeats = _work_beside_fault(bench, pair)
         bench.progress(8)
         bench.settle()
         pair.work.check(bench)
@@ -250,16 +256,17 @@ def play_pair(stage: Stage, clock: Path, pair: Pair, seed: int) -> Played:
         total += told
     found = [f"{way}: {fault}" for way, told in by_way.items() for fault in told.faults()] + bench.failures
     found += [f"no Retry-After: {text}" for text in stage.proxy.tap.without_retry_after[answered_badly:][:2]]
-    return Played(pair, seed, total, repeats, tuple(found), tuple(bench.notes))
+    return Played(pair, seed, total, tuple(found), hit, repeats, tuple(bench.notes))
 
 
-def _work_beside_fault(bench: Bench, pair: Pair) -> int:
-    """Does the work while the fault hits it; how often it was done again."""
+def _work_beside_fault(bench: Bench, pair: Pair) -> tuple[bool, int]:
+    """Does the work while the fault hits it; whether it did, and how often the work was done again."""
     healed, begun = Event(), bench.account.tick()
     with ThreadPoolExecutor(1) as beside:
         working = beside.submit(_work, bench, pair.work, healed)
         try:
-            let_pass(bench.rng.uniform(0.0, _WORK_SECONDS))
+            let_pass(bench.rng.uniform(0.0, pair.work.seconds))
+            hit = not working.done()
             with pair.fault.strike(bench):
                 let_pass(bench.rng.uniform(1.0, 6.0))
             if bench.stage.worker.process is None:
@@ -274,7 +281,7 @@ def _work_beside_fault(bench: Bench, pair: Pair) -> int:
         bench.account.happened.append(Happened("restore", begun, ended, taken=bench.taken[1]))
     elif pair.work.ends == "purge":
         bench.account.happened.append(Happened("purge", begun, ended, bench.subjects))
-    return repeats
+    return hit, repeats
 
 
 def _work(bench: Bench, work: Work, healed: Event) -> int:

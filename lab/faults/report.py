@@ -115,9 +115,10 @@ def outage_table(losses: Iterable[Loss], outage_seconds: float) -> str:
 def pairs_table(pairs: Sequence[Pair], played: Sequence[Played]) -> str:
     """One line per pair over all rounds."""
     head = (
-        "| | Work | Fault | Servers | Rounds | Samples acknowledged | Stored | Gone with the restore or purge |"
-        " Acknowledged beside it, and gone | Lost | Doubled | Misplaced | Back although ended |"
-        f" Rounds in which it said that it failed, and was done again | Verdict |\n|--:|---|---|{'--:|' * 11}---|\n"
+        "| | Work | Fault | Servers | Rounds | Rounds in which it came before the work was done | Samples acknowledged"
+        " | Stored | Gone with the restore or purge | Acknowledged beside it, and gone | Lost | Doubled | Misplaced |"
+        " Back although ended | Rounds in which the work said that it failed, and was done again | Verdict |\n"
+        f"|--:|---|---|{'--:|' * 12}---|\n"
     )
     return head + "\n".join(_pair_line(pair, [one for one in played if one.pair == pair]) for pair in pairs)
 
@@ -130,6 +131,7 @@ def _pair_line(pair: Pair, rounds: Sequence[Played]) -> str:
     cells = (
         f"{pair.number} | {pair.work.title} | {pair.fault.title} | {1 + pair.two_servers}",
         f"{len(rounds)}",
+        f"{sum(one.hit for one in rounds)}",
         f"{total.acknowledged:,}",
         f"{total.stored:,}",
         f"{total.restored_away + total.purged:,}",
@@ -139,6 +141,6 @@ def _pair_line(pair: Pair, rounds: Sequence[Played]) -> str:
         f"{total.misplaced:,}",
         f"{total.returned:,}",
         f"{sum(one.repeats > 0 for one in rounds)}",
-        "FAILED: " + "; ".join(failed) if failed else "passed" if rounds else "did not end",
+        "FAILED: " + "; ".join(fault[:200] for fault in failed) if failed else "passed" if rounds else "not run here",
     )
     return "| " + " | ".join(cells) + " |"
