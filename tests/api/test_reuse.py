@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import pytest
 
-from tierscope.api.base.kept_answers import Answers, AtOnce
+from tierscope.api.base.kept_answers import Answers, AtOnce, Turns
 from tierscope.api.base.reuse import LONGEST_SECONDS, reuse_seconds
 
 
@@ -70,19 +71,23 @@ def test_who_asks_while_an_answer_is_made_gets_the_next_one_with_all_others() ->
         answers, made, go_on = AtOnce[bytes](), Made(), asyncio.Event()
         known: list[Callable[[], bool]] = []
 
-        async def make(shared: Callable[[], bool]) -> bytes:
+        @asynccontextmanager
+        async def turn(shared: Callable[[], bool]) -> AsyncIterator[None]:
             known.append(shared)
+            yield
+
+        async def make() -> bytes:
             found = made()
             if made.count == 1:
                 await go_on.wait()
             return found
 
-        async def another(_: Callable[[], bool]) -> bytes:
+        async def another() -> bytes:
             return b"another"
 
-        first, *later = [asyncio.create_task(answers.get("a", make)) for _ in range(5)]
+        first, *later = [asyncio.create_task(answers.get("a", make, turn=turn)) for _ in range(5)]
         await asyncio.sleep(0)
-        assert await answers.get("b", another) == b"another"
+        assert await answers.get("b", another, turn=at_once) == b"another"
         assert len(answers) == 1 + len(later)
         assert not known[0](), "nobody shares the first one"
         gone = later.pop()
@@ -91,8 +96,24 @@ def test_who_asks_while_an_answer_is_made_gets_the_next_one_with_all_others() ->
         assert await first == b"answer 1"
         assert [await one for one in later] == [b"answer 2"] * 3
         assert known[1]()
-        assert await answers.get("a", make) == b"answer 3"
+        assert await answers.get("a", make, turn=turn) == b"answer 3"
         assert len(answers) == 0
+
+    asyncio.run(work())
+
+
+def test_who_asks_for_what_waits_for_its_turn_shares_it() -> None:
+    async def work() -> None:
+        answers, made, turns = AtOnce[bytes](), Made(), Turns(1)
+
+        async def make() -> bytes:
+            return made()
+
+        async with turns.turn("another"):
+            asking = [asyncio.create_task(answers.get("a", make, turn=lambda _: turns.turn("x"))) for _ in range(5)]
+            await asyncio.sleep(0)
+            assert len(turns) == 1
+        assert [await one for one in asking] == [b"answer 1"] * 5
 
     asyncio.run(work())
 
@@ -101,14 +122,19 @@ def test_an_answer_that_fails_fails_for_those_who_share_it_alone() -> None:
     async def work() -> None:
         answers = AtOnce[bytes]()
 
-        async def fail(_: Callable[[], bool]) -> bytes:
+        async def fail() -> bytes:
             raise ValueError("no")
 
-        async def succeed(_: Callable[[], bool]) -> bytes:
+        async def succeed() -> bytes:
             return b"yes"
 
         with pytest.raises(ValueError, match="no"):
-            await answers.get("a", fail)
-        assert await answers.get("a", succeed) == b"yes"
+            await answers.get("a", fail, turn=at_once)
+        assert await answers.get("a", succeed, turn=at_once) == b"yes"
 
     asyncio.run(work())
+
+
+def at_once(_: Callable[[], bool]) -> AbstractAsyncContextManager[None]:
+    """A turn that comes."""
+    return nullcontext()

@@ -96,10 +96,10 @@ def test_growth_that_others_share_is_asked_for_again_and_is_no_fault_of_the_ques
         assert ask() == (422, "answer-too-large", "")
         assert ask(trimmed=GROWN_BYTES) == (200, "", ""), "free pages of the heap are no growth"
         with turns.working(0) as another:
-            assert ask() == (503, "busy-reading", "5")
+            assert ask() == (429, "busy-reading", "5")
         assert another.beside
         with turns.uploading():
-            assert ask() == (503, "busy-reading", "5")
+            assert ask() == (429, "busy-reading", "5")
         # A request is over a moment after its caller has the answer.
         until(is_alone, "the requests before are over")
         assert ask() == (422, "answer-too-large", "")
@@ -165,3 +165,91 @@ def test_so_many_wait_and_no_more() -> None:
         await asyncio.gather(*waiting[:-1])
 
     asyncio.run(work())
+
+
+class Held:
+    """A clock by which each question holds its turn for a second."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        """Seconds so far."""
+        return self.now_s
+
+    async def learn(self, turns: Turns) -> None:
+        """So many questions that their mean is known."""
+        for _ in range(60):
+            async with turns.turn("before"):
+                self.now_s += 1.0
+
+
+def test_who_would_wait_long_for_others_is_told_when_to_come_and_a_caller_alone_waits() -> None:
+    async def work() -> None:
+        clock = Held()
+        turns = Turns(1, beside_others_seconds=2.0, clock=clock)
+        await clock.learn(turns)
+        waiting: list[asyncio.Task[None]] = []
+
+        async def ask(key: str) -> None:
+            async with turns.turn(key):
+                pass
+
+        async def line_up(*keys: str) -> None:
+            for key in keys:
+                waiting.append(asyncio.create_task(ask(key)))
+                await asyncio.sleep(0)
+
+        async with turns.turn("alone"):
+            await line_up(*["alone"] * 5)
+            assert len(turns) == 5, "who is alone waits for nobody else"
+            await line_up("a", "b")
+            assert len(turns) == 7, "each of them is after one question of each other caller"
+            for key, seconds in (("c", 7), ("d", 8)):
+                with pytest.raises(BusyReading, match="3 questions of others") as refused:
+                    await ask(key)
+                assert refused.value.retry_after_seconds == seconds, "after those who wait, and who were sent away"
+        await asyncio.gather(*waiting)
+
+    asyncio.run(work())
+
+
+def test_nobody_waits_long_beside_others_whatever_was_expected() -> None:
+    async def work() -> None:
+        turns = Turns(1, beside_others_seconds=0.0)
+
+        async def ask(key: str) -> None:
+            async with turns.turn(key):
+                pass
+
+        async with turns.turn("a"):
+            alone = asyncio.create_task(ask("a"))
+            await asyncio.sleep(0.05)
+            assert not alone.done(), "it waits for its own caller's questions alone"
+            with pytest.raises(BusyReading, match="no turn came") as refused:
+                await ask("b")
+            assert refused.value.status == 429
+        await alone
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_readers_wait_at_the_door_and_nobody_else_does(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        token = Access(database).create_api_token(role="admin", scopes=None, note="", lifetime=None, actor="t").secret
+    with running(Settings.model_validate({"database_url": database_url})) as (app, client):
+        reader = {"Authorization": f"Bearer {token}"}
+        app.state.use_cases.door = door = Turns(1, waiting_max=0)
+        for path in ("/v1/status", "/v1/hosts", "/v1/fleet", "/v1/hosts/unknown", "/v1/agents?limit=x"):
+            for _ in range(2):
+                assert client.get(path, headers=reader).status_code in (200, 404, 422), "it leaves, however it ends"
+        held = asyncio.run(door.take("another"))
+        for path in ("/v1/status", "/v1/fleet"):
+            answer = client.get(path, headers=reader)
+            assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1"), path
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/v1/session", headers=reader).status_code == 200
+        assert client.post("/v1/tokens", headers=reader, json={"role": "viewer", "note": "n"}).status_code == 201
+        held.give()
+        assert client.get("/v1/status", headers=reader).status_code == 200

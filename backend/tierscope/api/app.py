@@ -17,6 +17,7 @@ from tierscope.api.alerts import endpoints as alerts
 from tierscope.api.alerts import rules
 from tierscope.api.base import frontend
 from tierscope.api.base.body_limits import BodyLimitMiddleware
+from tierscope.api.base.door import DoorMiddleware
 from tierscope.api.base.json_bounds import JsonBoundsMiddleware
 from tierscope.api.base.meters import Meters
 from tierscope.api.base.openapi import Application
@@ -158,6 +159,7 @@ def create_app(settings: Settings | None = None, *, clock: Clock = utc_now) -> F
     meters = Meters()
     app = _assemble(_lifespan(settings, url, clock, meters))
     app.first = partial(ShortWays, settings=settings, meters=meters.requests, ways=SHORT_WAYS)
+    app.add_middleware(DoorMiddleware)
     app.add_middleware(JsonBoundsMiddleware)
     app.add_middleware(BodyLimitMiddleware, settings=settings, meters=meters.ingest)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)

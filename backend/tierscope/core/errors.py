@@ -28,10 +28,10 @@
     │   ├── TooManyGaps            422 too-many-gaps
     │   └── AnswerTooLarge         422 answer-too-large
     ├── TooMany                    429 too-many
+    ├── BusyReading                429 busy-reading
     ├── OutgoingFailed             502 outgoing-failed
     ├── Unavailable                503 unavailable
     │   ├── Busy                   503 busy
-    │   ├── BusyReading            503 busy-reading
     │   └── SlowQuery              503 slow-query
     └── ConfigurationError         500 configuration
 
@@ -309,6 +309,15 @@ class TooMany(TierscopeError):
     default_next_step = "Wait as long as Retry-After says."
 
 
+class BusyReading(TierscopeError):
+    """As many questions that may take much are answered, or wait, as may at once."""
+
+    status = 429
+    slug = "busy-reading"
+    title = "Too many questions at once"
+    default_next_step = "Ask again as Retry-After says, or for less at once."
+
+
 class OutgoingFailed(TierscopeError):
     """Another service that was called did not answer, or not as it should."""
 
@@ -349,14 +358,6 @@ class Busy(Unavailable):
     slug = "busy"
     title = "The service is busy"
     default_next_step = "Keep the batch and try again as Retry-After says."
-
-
-class BusyReading(Unavailable):
-    """As many questions that may take much are answered, or wait, as may at once."""
-
-    slug = "busy-reading"
-    title = "Too many questions at once"
-    default_next_step = "Ask again as Retry-After says, or for less at once."
 
 
 class SlowQuery(Unavailable):

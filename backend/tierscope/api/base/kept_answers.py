@@ -1,11 +1,12 @@
 """Finished answers that are used again for a while, those that people who ask at once share, and turns of who waits."""
 
 import asyncio
+import math
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,8 +22,21 @@ AT_ONCE = 2
 WAITING_MAX = 128
 WAITING_OF_ONE_MAX = 48
 """A dashboard asks for all its panels at once."""
+AT_DOOR = 6
+"""Readers that are let in at once (door.py): more of them would wait for each other inside."""
+DOOR_WAITING_MAX = 1024
+DOOR_WAITING_OF_ONE_MAX = 256
+AT_DOOR_SECONDS = 2.0
+"""As `BESIDE_OTHERS_SECONDS`, for the door: a turn may have to be waited for behind it."""
+BESIDE_OTHERS_SECONDS = 4.0
+"""So long a question waits for those of others. Who would wait longer is told at once, and not after it."""
 WAIT_SECONDS = 15.0
+"""So long one waits for those of the same caller alone, which has nobody but itself to wait for."""
 RETRY_SECONDS = 5
+MOST_RETRY_SECONDS = 10
+_COMING_MAX = 4096
+_NEWEST_WEIGHT = 0.1
+"""Of the newest question in the mean of how long they take."""
 
 
 class Answers:
@@ -48,7 +62,7 @@ class Answers:
 class AtOnce(Generic[T]):
     """One answer for all who ask the same at once, never older than their question.
 
-    While one is made, those who ask for the same wait for the next one, which begins when it ends, and share it: what
+    While one is made, those who ask for the same wait for the next one, which has its turn after it, and share it: what
     anybody gets was read after they asked. So many viewers of a page cost what two do.
     """
 
@@ -60,10 +74,16 @@ class AtOnce(Generic[T]):
         """How many ask now."""
         return sum(one.asking for those in (self._waiting, self._running) for one in those.values())
 
-    async def get(self, key: str, make: Callable[[Callable[[], bool]], Awaitable[T]]) -> T:
-        """What `make` returns, or that of another who began after this call. Raises what it raised.
+    async def get(
+        self,
+        key: str,
+        make: Callable[[], Awaitable[T]],
+        *,
+        turn: Callable[[Callable[[], bool]], AbstractAsyncContextManager[object]],
+    ) -> T:
+        """What `make` returns, or that of another whose turn came after this call. Raises what it raised.
 
-        `make` is told how to know whether others share what it makes.
+        `turn` is waited for and held while it is made; it is told how to know whether others share what is made.
         """
         joined = self._waiting.get(key)
         if joined is not None:
@@ -74,9 +94,11 @@ class AtOnce(Generic[T]):
         try:
             if before is not None:
                 await asyncio.wait([before.answer])
-            del self._waiting[key]
-            self._running[key] = own
-            own.answer.set_result(await make(lambda: own.asking > 1))
+            async with turn(lambda: own.asking > 1):
+                del self._waiting[key]
+                self._running[key] = own
+                made = await make()
+            own.answer.set_result(made)
         except BaseException as error:
             own.answer.set_exception(error)
             own.answer.exception()  # nobody else may have asked
@@ -102,12 +124,43 @@ class Working:
     beside: bool
 
 
+@dataclass(slots=True)
+class Held:
+    """A turn that somebody has."""
+
+    _end: Callable[[], None]
+    _given: bool = False
+
+    def give(self) -> None:
+        """Lets the next one have it; once, however often it is called."""
+        if not self._given:
+            self._given = True
+            self._end()
+
+
 class Turns:
     """Lets a few through at once; callers that wait take turns, each with its oldest question."""
 
-    def __init__(self, at_once: int = AT_ONCE, *, wait_seconds: float = WAIT_SECONDS) -> None:
-        self._free = at_once
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        *,
+        waiting_max: int = WAITING_MAX,
+        waiting_of_one_max: int = WAITING_OF_ONE_MAX,
+        wait_seconds: float = WAIT_SECONDS,
+        beside_others_seconds: float = BESIDE_OTHERS_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._free = self._at_once = at_once
+        self._waiting_max = waiting_max
+        self._waiting_of_one_max = waiting_of_one_max
         self._wait_seconds = wait_seconds
+        self._beside_others_seconds = min(beside_others_seconds, wait_seconds)
+        self._clock = clock
+        self._held_seconds = 0.0
+        """How long questions hold their turn, the newest counting most."""
+        self._coming: deque[float] = deque(maxlen=_COMING_MAX)
+        """When those come again who were sent away."""
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._working: list[Working] = []
         self._uploads = 0
@@ -148,37 +201,64 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
-        """Waits for a turn of a caller and holds it.
-
-        Raises:
-            BusyReading: too many wait, or none came in time.
-        """
-        await self._take(key)
+        """Waits for a turn of a caller and holds it. Raises what `take` raises."""
+        held = await self.take(key)
         try:
             yield
         finally:
-            self._give()
+            held.give()
 
-    async def _take(self, key: str) -> None:
+    async def take(self, key: str) -> "Held":
+        """Waits for a turn of a caller, who gives it back.
+
+        Raises:
+            BusyReading: too many wait, or none came in time, or would.
+        """
         if self._free:
             self._free -= 1
-            return
+        else:
+            await self._line_up(key)
+        begin = self._clock()
+        return Held(lambda: self._end(self._clock() - begin))
+
+    def _end(self, held_seconds: float) -> None:
+        self._held_seconds += _NEWEST_WEIGHT * (held_seconds - self._held_seconds)
+        self._give()
+
+    async def _line_up(self, key: str) -> None:
         own = self._waiting.get(key, ())
-        if len(self) >= WAITING_MAX or len(own) >= WAITING_OF_ONE_MAX:
-            raise BusyReading(
-                f"{len(self)} questions wait, {len(own)} of this caller", retry_after_seconds=RETRY_SECONDS
-            )
+        if len(self) >= self._waiting_max or len(own) >= self._waiting_of_one_max:
+            raise self._busy(f"{len(self)} questions wait, {len(own)} of this caller")
+        before = sum(min(len(theirs), len(own) + 1) for other, theirs in self._waiting.items() if other != key)
+        if self._seconds_of(before) > self._beside_others_seconds:
+            raise self._busy(f"{before} questions of others are answered first")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append(turn)
         try:
-            await asyncio.wait_for(asyncio.shield(turn), self._wait_seconds)
-        except BaseException as error:
+            await self._wait(turn)
+        except BaseException:
             self._leave(key, turn)
-            if isinstance(error, TimeoutError):
-                raise BusyReading(
-                    f"no turn came within {self._wait_seconds:g} s", retry_after_seconds=RETRY_SECONDS
-                ) from None
             raise
+
+    async def _wait(self, turn: "asyncio.Future[None]") -> None:
+        done, _ = await asyncio.wait([turn], timeout=self._beside_others_seconds)
+        if not done and len(self._waiting) == 1:
+            done, _ = await asyncio.wait([turn], timeout=self._wait_seconds - self._beside_others_seconds)
+        if not done:
+            raise self._busy("no turn came in time")
+
+    def _busy(self, cause: str) -> BusyReading:
+        """Who is sent away comes again when those are answered who wait now, or were sent away before."""
+        now = self._clock()
+        while self._coming and self._coming[0] <= now:
+            self._coming.popleft()
+        wait = math.ceil(self._seconds_of(len(self) + len(self._coming)))
+        wait = min(max(wait, 1), MOST_RETRY_SECONDS)
+        self._coming.append(now + wait)
+        return BusyReading(cause, retry_after_seconds=wait)
+
+    def _seconds_of(self, questions: int) -> float:
+        return questions * self._held_seconds / self._at_once
 
     def _leave(self, key: str, turn: "asyncio.Future[None]") -> None:
         if turn.done():  # it came at the last moment

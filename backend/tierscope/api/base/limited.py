@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
+from tierscope.api.base import door
 from tierscope.api.base.kept_answers import RETRY_SECONDS, Turns, Working
 from tierscope.api.base.peers import client_address
 from tierscope.api.base.rate_limits import Kind
@@ -83,6 +84,7 @@ async def question(request: Request, make: Callable[..., B], *, shared: Callable
         BusyReading: no turn came in time.
     """
     await request.body()  # what comes after it says that the client has gone
+    door.leave(request.scope)
     async with use_cases(request).turns.turn(_key(request)):
         turns = use_cases(request).turns
         with turns.working(resident_bytes()) as own:

@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
+from tierscope.api.base import door
 from tierscope.api.base.callers import find_caller
 from tierscope.api.base.limited import limit_caller
 from tierscope.api.base.ownership import FindOwned
@@ -54,9 +55,12 @@ class Requirement:
             Forbidden: neither the caller's role nor owning the service includes the permission, or the CSRF token is
                 missing.
             TooMany: the caller asked more often than the settings allow.
+            BusyReading: too many readers wait.
         """
         if self.permission in SELF_CHECKED:
             return None
+        if self.permission.startswith("read:"):
+            await door.enter(request)
         caller = await run_in_threadpool(find_caller, request)
         if caller is not None and caller.role is not None:
             await limit_caller(request, caller, self.permission)

@@ -92,15 +92,14 @@ def tabular(*parts: str, quick: bool = False) -> Callable[[Callable[..., Answer[
 async def _take_turn(handler: Callable[..., Answer[T]], given: dict[str, Any], *, is_shared: bool) -> Answer[T]:
     """The answer for whoever asks; those who ask for the same at once share one."""
     request: Request = given["request"]
-
-    async def make(shared: Callable[[], bool] = bool, asked: Request = request) -> Answer[T]:
-        async with question(request, reader_budget, shared=shared):
-            return await run_in_threadpool(handler, **given | {"request": asked})
-
     if request.method != "GET" or not is_shared:
-        return await make()
+        async with question(request, reader_budget):
+            return await run_in_threadpool(handler, **given)
+    unconditional = given | {"request": _unconditional(request)}
     found = await use_cases(request).at_once.get(
-        f"{request.url.path}?{request.url.query}", lambda shared: make(shared, _unconditional(request))
+        f"{request.url.path}?{request.url.query}",
+        lambda: run_in_threadpool(handler, **unconditional),
+        turn=lambda shared: question(unconditional["request"], reader_budget, shared=shared),
     )
     return answer_again(request, found)
 

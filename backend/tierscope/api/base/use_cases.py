@@ -8,7 +8,15 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from tierscope.api.base.answers import Answer
-from tierscope.api.base.kept_answers import Answers, AtOnce, Turns
+from tierscope.api.base.kept_answers import (
+    AT_DOOR,
+    AT_DOOR_SECONDS,
+    DOOR_WAITING_MAX,
+    DOOR_WAITING_OF_ONE_MAX,
+    Answers,
+    AtOnce,
+    Turns,
+)
 from tierscope.api.base.meters import Meters
 from tierscope.api.base.rate_limits import RateLimiter
 from tierscope.core.clock import Clock
@@ -201,6 +209,12 @@ class UseCases(_Reads, _Stores):
         self.database = database
         self.answers = Answers()
         self.turns = Turns()
+        self.door = Turns(
+            AT_DOOR,
+            waiting_max=DOOR_WAITING_MAX,
+            waiting_of_one_max=DOOR_WAITING_OF_ONE_MAX,
+            beside_others_seconds=AT_DOOR_SECONDS,
+        )
         self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         self.fleet_metrics = CollectorRegistry()
