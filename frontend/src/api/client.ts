@@ -34,12 +34,12 @@ export type DataOf<T> = [Exclude<T, string>] extends [never] ? T : Exclude<T, st
 /** The data of an answer. Throws ApiProblem with the cause and the next step where there is none. */
 export async function dataOf<T>(request: Promise<Answer<T>>): Promise<DataOf<T>> {
   const answer = await answerOf(request)
-  if (answer.data === undefined) throw problemOf(answer.response.status, answer.error)
+  if (answer.data === undefined) throw problemOf(answer.response, answer.error)
   return answer.data as DataOf<T>
 }
 
 /** Waits for a change that is answered without data. Throws ApiProblem where it was refused. */
 export async function doneBy(request: Promise<Answer<unknown>>): Promise<void> {
   const answer = await answerOf(request)
-  if (!answer.response.ok) throw problemOf(answer.response.status, answer.error)
+  if (!answer.response.ok) throw problemOf(answer.response, answer.error)
 }

@@ -4,11 +4,14 @@ import type { ProblemText } from '../lib/loadState'
 /** A failed request, with the cause and the next step that the service named. */
 export class ApiProblem extends Error {
   readonly text: ProblemText
+  /** After how many seconds the service wants to be asked again; null where it does not say. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(text: ProblemText) {
+  constructor(text: ProblemText, retryAfterSeconds: number | null = null) {
     super(`${text.title}: ${text.detail}`)
     this.name = 'ApiProblem'
     this.text = text
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -36,29 +39,38 @@ function isQueryProblem(body: unknown): body is QueryProblem {
 }
 
 /** The problem in an answer's body, or one made from the status where the body is something else. */
-export function problemOf(status: number, body: unknown): ApiProblem {
+export function problemOf({ status, headers }: Response, body: unknown): ApiProblem {
+  return new ApiProblem(textOf(status, body), secondsOf(headers.get('Retry-After')))
+}
+
+function textOf(status: number, body: unknown): ProblemText {
   if (isProblem(body)) {
-    return new ApiProblem({
+    return {
       status,
       title: body.title,
       detail: body.detail,
       nextStep: body.next_step ?? 'Correct the request, then retry.',
-    })
+    }
   }
   if (isQueryProblem(body)) {
-    return new ApiProblem({
+    return {
       status,
       title: 'The expression has no answer',
       detail: body.error,
       nextStep: 'Correct it, then draw it again.',
-    })
+    }
   }
-  return new ApiProblem({
+  return {
     status,
     title: `The service answered ${status}`,
     detail: 'The answer carries no explanation, so it probably comes from a proxy in between.',
     nextStep: 'Check `tierscope status` on the machine that runs the service, then retry.',
-  })
+  }
+}
+
+/** The number of a Retry-After; null for a date, or where there is none. */
+function secondsOf(header: string | null): number | null {
+  return header !== null && /^\d+$/.test(header) ? Number(header) : null
 }
 
 /** The problem of a request that got no answer. */

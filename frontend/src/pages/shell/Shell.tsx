@@ -11,6 +11,7 @@ import type { ExportOrigin } from '../../ui/export/download'
 import { ExportOriginContext } from '../../ui/export/exportOrigin'
 import { SimulatedBanner } from '../../ui/provenance/SimulatedBanner'
 import { HatchPattern } from '../../ui/theme/HatchPattern'
+import { BusyBanner } from './BusyBanner'
 import { ConnectionBanner } from './ConnectionBanner'
 import { NodesBanner } from './NodesBanner'
 import { ProgressBanner } from './ProgressBanner'
@@ -98,6 +99,7 @@ export function Shell(): ReactNode {
       <AppShell.Main id="main" ref={main} tabIndex={-1} className={classes.frame}>
         {isKiosk && <KioskBar onLeave={() => setKiosk(false)} />}
         <ConnectionBanner />
+        <BusyBanner />
         <TagsBar />
         <NodesBanner status={status.data} />
         <ProgressBanner status={status.data} />
