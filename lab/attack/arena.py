@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx
 
 from attack.trail import Trail
+from bench.queries import PAGES
+from factories.api_watch import memory_mib
 from factories.installations import Enrolled, enrol
 from factories.people import session_of
 from factories.populated import Populated, populate, populate_by_api
@@ -30,6 +32,8 @@ LONG_NAME = "x" * 28
 """Of a host: what expressions that explode are tried on."""
 HOSTS = 12
 """As many as make questions about a fleet worth more than the overhead of asking."""
+MOST_OVER_IDLE_MIB = 256
+"""Above what the API has once it has answered every page: its bounds on all that is asked add up to less."""
 ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
 
 
@@ -51,6 +55,8 @@ class Arena:
     redirecting: WebReceiver
     """A receiver that the settings allow; attacks make it redirect."""
     agent_binary: Path | None
+    idle_mib: float
+    """Resident size of the API before the first attack, when all that it loads once has been asked for."""
     api_log: Trail
     worker_log: Trail
 
@@ -105,6 +111,8 @@ def running_arena(agent_binary: Path | None) -> Iterator[Arena]:
         service.wait_ready()
         with httpx.Client(base_url=service.url, timeout=DEADLINE_SECONDS) as client:
             populate_by_api(client, database, made)
+            _warm_up(client, made)
+        idle_mib, _ = memory_mib(service.pid)
         background = worker(folder, settings)
         stack.callback(background.kill)
         background.start()
@@ -120,6 +128,15 @@ def running_arena(agent_binary: Path | None) -> Iterator[Arena]:
             sessions={role: session_of(database, name=f"a-{role}", role=role) for role in ROLES},
             redirecting=redirecting,
             agent_binary=agent_binary,
+            idle_mib=idle_mib,
             api_log=Trail(service.log),
             worker_log=Trail(background.log),
         )
+
+
+def _warm_up(client: httpx.Client, made: Populated) -> None:
+    """Each page once; what a page cannot answer here is loaded all the same."""
+    service = made.ids["service_id"][0]
+    for calls in PAGES.values():
+        for path in calls.values():
+            client.get(path.format(service=service, large=service, host=made.ids["host_id"][0]))

@@ -4,14 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attack.arena import Arena
+from attack.arena import MOST_OVER_IDLE_MIB, Arena
 from attack.assault import Assault, assaulting
 from attack.trail import tracebacks
 from factories.api_watch import PAUSE_SECONDS, SELDOM_SECONDS, Watched, forget_peak, memory_mib, watching
 from factories.waiting import NeverHappenedError
-
-MOST_GROWTH_MIB = 512
-"""More on top of what the API had is no bounded memory: its own bounds on uploads and queues add up to less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +30,7 @@ class Played:
     findings: tuple[str, ...]
     notes: tuple[str, ...]
     watched: Watched
-    memory_mib: float
-    """Resident before."""
+    idle_mib: float
     peak_mib: float
 
 
@@ -44,7 +40,7 @@ def play(arena: Arena, attack: Attack, seed: int, *, small: bool) -> Played:
     arena.api_log.news()
     arena.worker_log.news()
     forget_peak(pid)
-    before, peak = memory_mib(pid)
+    _, peak = memory_mib(pid)
     pause_seconds = SELDOM_SECONDS if small else PAUSE_SECONDS
     with (
         assaulting(arena, seed, small=small) as assault,
@@ -57,8 +53,8 @@ def play(arena: Arena, attack: Attack, seed: int, *, small: bool) -> Played:
     findings = [*assault.findings, *watched.failures[:5], *_left_behind(arena)]
     if _lives(arena):
         _, peak = memory_mib(pid)
-        if peak - before > MOST_GROWTH_MIB:
-            findings.append(f"the API grew from {before:.0f} MiB to {peak:.0f} MiB")
+        if peak - arena.idle_mib > MOST_OVER_IDLE_MIB:
+            findings.append(f"the API grew to {peak:.0f} MiB from {arena.idle_mib:.0f} MiB when idle")
     return Played(
         attack=attack,
         requests=assault.requests,
@@ -66,7 +62,7 @@ def play(arena: Arena, attack: Attack, seed: int, *, small: bool) -> Played:
         findings=tuple(findings),
         notes=tuple(assault.notes),
         watched=watched,
-        memory_mib=before,
+        idle_mib=arena.idle_mib,
         peak_mib=peak,
     )
 

@@ -6,7 +6,8 @@ from attack.matrix import ATTACKS
 from attack.play import Played
 
 _HEAD = (
-    "| Attack | Requests | Held | `/healthz` p50, p99, max, ms | Peak memory of the API, MiB |\n|---|--:|---|--:|--:|\n"
+    "| Attack | Requests | Held | `/healthz` p50, p99, max, ms | Peak memory of the API over idle, MiB |\n"
+    "|---|--:|---|--:|--:|\n"
 )
 
 
@@ -18,7 +19,8 @@ def line(results: Sequence[Played]) -> str:
     worst = [max(played.watched.percentile_ms(share) for played in results) for share in (0.5, 0.99, 1.0)]
     latencies = ", ".join(f"{latency:.0f}" for latency in worst)
     highest = max(results, key=lambda played: played.peak_mib)
-    return f"| {title} | {requests:,} | {held} | {latencies} | {highest.peak_mib:.0f} (from {highest.memory_mib:.0f}) |"
+    memory = f"{highest.peak_mib - highest.idle_mib:.0f} (idle {highest.idle_mib:.0f})"
+    return f"| {title} | {requests:,} | {held} | {latencies} | {memory} |"
 
 
 def table(results: Sequence[Played]) -> str:
