@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ from factories.prometheus import answers
 from factories.services import running
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.core.settings import Settings
+from tierscope.usecases.access.oidc.provider import AT_ONCE
 from tierscope.usecases.access.tokens import Caller
 from tierscope.usecases.access.users import Users, UserUpdate
 
@@ -129,6 +131,72 @@ def test_what_is_not_for_this_login_is_refused(database_url: str, provider: Prov
         provider.tamper = None
         assert go(client).headers["location"] == "/services?range=7d"
     assert wrong == []
+
+
+TEXTS = {
+    "a surrogate": "ann\ud800",
+    "a zero byte": "ann\0",
+    "as much as a token holds": "ann" + "n" * 60_000,
+}
+
+
+@pytest.mark.parametrize("claim", ["sub", "preferred_username", "name", "email", "realm_access", "groups"])
+def test_texts_of_a_provider_are_stored_or_refused(database_url: str, provider: Provider, claim: str) -> None:
+    own = {**ROLES, "default_role": "viewer", "team_claim": "groups"}
+    provider.userinfo = {"sub": "ann-1"}
+    with running(settings(database_url, provider.issuer, **own)) as (_, client):
+        for name, text in TEXTS.items():
+            provider.claims = {"sub": "ann-1", claim: {"roles": [text]} if claim == "realm_access" else text}
+            location = go(client).headers["location"]
+            assert location == ("/login?error=failed" if claim == "sub" else "/services?range=7d"), name
+
+
+@pytest.mark.parametrize("path", ["/token", "/keys", "/userinfo", "/.well-known/openid-configuration"])
+def test_a_provider_that_answers_anything_is_refused(database_url: str, provider: Provider, path: str) -> None:
+    bodies = (b"[" * 200_000, b'{"a":' * 100_000, b"\xff\xfe", b"null", b'{"keys": 7, "id_token": 7, "issuer": []}')
+    for body in (*bodies, b'{"keys": [7, {"kty": "EC", "crv": "P-0"}, {"kty": "RSA", "n": "AA", "e": ""}]}'):
+        provider.bodies = {path: body}
+        provider.userinfo = {"sub": "ann-1"}
+        with running(settings(database_url, provider.issuer, team_claim="groups")) as (_, client):
+            to_provider = client.get("/v1/login/oidc/start")
+            if path == "/.well-known/openid-configuration":
+                assert to_provider.headers["location"] == "/login?error=failed", body[:9]
+            else:
+                assert go(client).headers["location"] == "/login?error=failed", body[:9]
+
+
+@pytest.mark.parametrize(
+    "payload", [b"[" * 200_000, b'{"exp": 1e999, "iat": 1e999, "sub": "a"}', b'{"aud": {"a": []}}']
+)
+def test_a_signed_text_that_is_no_token_is_refused(database_url: str, provider: Provider, payload: bytes) -> None:
+    with running(settings(database_url, provider.issuer)) as (_, client):
+        provider.payload = payload
+        assert go(client).headers["location"] == "/login?error=failed"
+
+
+def test_a_key_that_cannot_be_read_is_passed_over(database_url: str, provider: Provider) -> None:
+    keys = [{"kty": "EC", "crv": "P-0", "x": "AA", "y": "AA"}, provider.signing_key.as_dict(private=False)]
+    provider.bodies = {"/keys": json.dumps({"keys": keys}).encode()}
+    with running(settings(database_url, provider.issuer)) as (_, client):
+        assert go(client).headers["location"] == "/services?range=7d"
+
+
+def test_a_provider_that_says_nothing_holds_up_nobody_else(database_url: str, provider: Provider) -> None:
+    with running(settings(database_url, provider.issuer)) as (_, client), ThreadPoolExecutor(60) as pool:
+        begun = client.get("/v1/login/oidc/start")
+        back = httpx.get(begun.headers["location"], verify=NO_AUTHORITIES).headers["location"]
+        cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+        client.cookies.clear()
+        provider.answers.clear()
+        try:
+            waiting = [pool.submit(client.get, back, headers=cookie) for _ in range(60)]
+            until(lambda: sum(one.done() for one in waiting) >= 60 - AT_ONCE, "all but a few are told")
+            told = {one.result().headers["location"] for one in waiting if one.done()}
+            assert told == {"/login?error=unreachable"}
+            assert client.get("/v1/hosts").status_code == 200
+        finally:
+            provider.answers.set()
+    assert provider.asked < 60
 
 
 def test_signatures_of_others_are_refused_and_new_keys_are_fetched(database_url: str, provider: Provider) -> None:

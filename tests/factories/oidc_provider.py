@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import ECKey, OctKey
 
 from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
@@ -40,9 +41,18 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
     key_reads: int = 0
+    payload: bytes | None = None
+    """What it signs in place of claims."""
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    """What it answers at a path, whatever it was asked."""
+    answers: threading.Event = field(default_factory=threading.Event)
+    """Cleared, it takes requests and says nothing."""
+    asked: int = 0
+    """Requests that it took."""
 
     def __post_init__(self) -> None:
         """Publish the key that it signs with."""
+        self.answers.set()
         assert isinstance(self.signing_key, ECKey)
         self.published = [self.signing_key]
 
@@ -65,7 +75,8 @@ class Provider:
         if header["alg"] == "none":
             parts = (json.dumps(part).encode() for part in (header, claims))
             return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
-        return jwt.encode(header, claims, self.signing_key, algorithms=[header["alg"]])
+        payload = json.dumps(claims).encode() if self.payload is None else self.payload
+        return jws.serialize_compact(header, payload, self.signing_key, algorithms=[header["alg"]])
 
     def refusal_of(self, form: dict[str, str], authorization: str) -> str | None:
         """Why a code is not traded: RFC 6749, 4.1.3, and RFC 7636, 4.6."""
@@ -103,6 +114,8 @@ class _Handler(QuietHandler):
     def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
         """Discovery, keys, the question to the person (who always agrees), and user information."""
         parts = urlsplit(self.path)
+        if self._lied(parts.path):
+            return
         if parts.path == "/.well-known/openid-configuration":
             self._answer(_discovery(self.provider))
         elif parts.path == "/keys":
@@ -125,6 +138,8 @@ class _Handler(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
         """Trade a code."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if self._lied(self.path):
+            return
         form = {name: values[0] for name, values in parse_qs(body).items()}
         refusal = self.provider.refusal_of(form, self.headers.get("Authorization", ""))
         if refusal is not None:
@@ -140,8 +155,19 @@ class _Handler(QuietHandler):
             }
         )
 
+    def _lied(self, path: str) -> bool:
+        """Says what it was told to say here, once it says anything."""
+        self.provider.asked += 1
+        self.provider.answers.wait()
+        body = self.provider.bodies.get(path)
+        if body is not None:
+            self._send(body, 200)
+        return body is not None
+
     def _answer(self, document: object, status: int = 200) -> None:
-        body = json.dumps(document).encode()
+        self._send(json.dumps(document).encode(), status)
+
+    def _send(self, body: bytes, status: int) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

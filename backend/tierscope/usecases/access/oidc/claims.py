@@ -8,6 +8,8 @@ from tierscope.domain.access.permissions import Role
 from tierscope.usecases.access.oidc.refusal import LoginRefused
 
 LEEWAY_SECONDS = 60
+SUBJECT_CHARACTERS = 255
+"""At most, of `sub` (OpenID Connect Core 1.0, 2)."""
 _RANK: tuple[Role, ...] = ("viewer", "operator", "admin")
 
 
@@ -43,10 +45,11 @@ def check_id_token(
     )
     try:
         token.validate(now=int(now_s), leeway=LEEWAY_SECONDS)
-    except JoseError as error:
+    except (JoseError, ValueError, TypeError, AttributeError, OverflowError) as error:
         claim = getattr(error, "claim", None) or type(error).__name__
-        raise LoginRefused("failed", f"the ID token is not for this login: {claim} ({error.description})") from error
-    if not isinstance(claims.get("sub"), str) or not claims["sub"]:
+        raise LoginRefused("failed", f"the ID token is not for this login: {claim} ({error})") from error
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_CHARACTERS or not subject.isprintable():
         raise LoginRefused("failed", "the ID token names nobody")
 
 
@@ -74,6 +77,6 @@ def teams_of(claims: Mapping[str, Any], settings: Oidc) -> list[str]:
 
 
 def _texts(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [item for item in value if isinstance(item, str)] if isinstance(value, Iterable) else []
+    """Those that can be shown and stored."""
+    found = [value] if isinstance(value, str) else value if isinstance(value, Iterable) else ()
+    return [item for item in found if isinstance(item, str) and item.isprintable()]

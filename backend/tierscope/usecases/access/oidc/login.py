@@ -108,7 +108,9 @@ class OidcLogin:
             "code_challenge": begun.challenge,
             "code_challenge_method": "S256",
         }
-        return Begun(_with_query(self._provider.endpoints().authorization, query), begun.cookie)
+        with self._provider.visit():
+            place = self._provider.endpoints().authorization
+        return Begun(_with_query(place, query), begun.cookie)
 
     def finish(
         self, *, cookie: str, state: str, code: str | None, error: str | None, issuer: str | None, redirect_uri: str
@@ -130,7 +132,8 @@ class OidcLogin:
             raise LoginRefused("failed", "the answer is another provider's (iss)")  # RFC 9207
         if error is not None or not code:
             raise LoginRefused("refused", f"the provider said {(error or 'nothing')[:100]!r}")
-        claims = self._claims(begun, code, redirect_uri, now)
+        with self._provider.visit():
+            claims = self._claims(begun, code, redirect_uri, now)
         with self._database.write() as transaction:
             session, _ = start_session(transaction, self._person(transaction, claims), now=now)
         return Finished(session, begun.next_path)
@@ -144,7 +147,8 @@ class OidcLogin:
         Raises:
             LoginRefused: the provider cannot be reached.
         """
-        place = self._provider.endpoints().end_session
+        with self._provider.visit():
+            place = self._provider.endpoints().end_session
         query = {"client_id": self._provider.settings.client_id, "post_logout_redirect_uri": return_uri}
         return None if place is None else _with_query(place, query)
 

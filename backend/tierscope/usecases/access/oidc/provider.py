@@ -4,7 +4,8 @@ import json
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -15,10 +16,14 @@ from tierscope.core.settings import Oidc
 from tierscope.usecases.access.oidc.refusal import LoginRefused, Reason
 
 if TYPE_CHECKING:
-    from joserfc.jwk import KeySet
+    from joserfc.jwk import Key, KeySet
 
 DISCOVERY = "/.well-known/openid-configuration"
 DISCOVERY_SECONDS = 3600.0
+AT_ONCE = 12
+"""Logins that wait for the provider: each holds a thread for as long as it may take, and others need some, too."""
+FAILED_SECONDS = 5.0
+"""So long a failure to read its description or keys stands: those who waited for it do not each wait again."""
 KEYS_SECONDS = 3600.0
 KEYS_AGAIN_SECONDS = 10.0  # an unknown key id asks for the keys again, and no oftener than this
 _NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -57,12 +62,28 @@ class Provider:
     monotonic: Callable[[], float] = time.monotonic
     _endpoints: tuple[float, Endpoints] | None = None
     _keys: "tuple[float, KeySet] | None" = None
+    _failed: dict[str, tuple[float, LoginRefused]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _places: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(AT_ONCE))
 
     @property
     def issuer(self) -> str:
         """The configured issuer."""
         return self.settings.issuer or ""
+
+    @contextmanager
+    def visit(self) -> Iterator[None]:
+        """Around whatever asks the provider for one login.
+
+        Raises:
+            LoginRefused: as many wait for it as may.
+        """
+        if not self._places.acquire(blocking=False):
+            raise LoginRefused("unreachable", f"{AT_ONCE} logins wait for the provider already")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def endpoints(self) -> Endpoints:
         """Returns what discovery tells.
@@ -120,7 +141,7 @@ class Provider:
                 raise LoginRefused("failed", f"the ID token is signed with {str(header.get('alg'))[:20]!r}")
             found = jws.deserialize_compact(token, self._keys_for(header.get("kid")), algorithms=algorithms)
             claims = json.loads(found.payload)
-        except (JoseError, ValueError, TypeError, KeyError) as error:
+        except (JoseError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise LoginRefused("failed", f"the ID token cannot be trusted: {type(error).__name__}") from error
         if not isinstance(claims, dict):
             raise LoginRefused("failed", "the ID token holds no claims")
@@ -136,7 +157,7 @@ class Provider:
 
     def _discover(self) -> Endpoints:
         _check_scheme(self.issuer)
-        document = self._ask("GET", self.issuer.rstrip("/") + DISCOVERY, {"Accept": "application/json"})
+        document = self._ask_for_all(self.issuer.rstrip("/") + DISCOVERY)
         if document.get("issuer") != self.issuer:
             raise LoginRefused(
                 "failed", f"the provider calls itself {str(document.get('issuer'))[:200]!r}, not {self.issuer!r}"
@@ -167,14 +188,23 @@ class Provider:
                 known = key_id is None or any(key.kid == key_id for key in keys.keys)
                 if now - read_at < (KEYS_SECONDS if known else KEYS_AGAIN_SECONDS):
                     return keys
-            document = self._ask("GET", url, {"Accept": "application/json"})
+            document = self._ask_for_all(url)
             from joserfc.jwk import KeySet  # noqa: PLC0415 - loaded with the first login through the provider
 
-            # Keys of kinds that we do not know are passed over; symmetric ones are never the provider's to publish.
-            usable = [key for key in document.get("keys", ()) if _is_signing_key(key)]
-            keys = KeySet.import_key_set({"keys": usable})
+            keys = KeySet([key for told in document.get("keys", ()) if (key := _signing_key(told)) is not None])
             self._keys = (now, keys)
             return keys
+
+    def _ask_for_all(self, url: str) -> dict[str, Any]:
+        """What every login needs, asked for by one of them."""
+        until, failure = self._failed.get(url, (0.0, None))
+        if failure is not None and self.monotonic() < until:
+            raise LoginRefused(failure.reason, failure.detail)
+        try:
+            return self._ask("GET", url, {"Accept": "application/json"})
+        except LoginRefused as refused:
+            self._failed[url] = (self.monotonic() + FAILED_SECONDS, refused)
+            raise
 
     def _ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> dict[str, Any]:
         place = _place(url)
@@ -187,7 +217,7 @@ class Provider:
             raise LoginRefused("unreachable", error.detail) from error
         try:
             document = json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         if not answer.ok:
             said = document.get("error") if isinstance(document, dict) else None
@@ -198,8 +228,20 @@ class Provider:
         return document
 
 
-def _is_signing_key(key: object) -> bool:
-    return isinstance(key, dict) and key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
+def _signing_key(told: object) -> "Key | None":
+    """A key that may sign tokens; None for kinds that we do not know, and for what is no key.
+
+    Symmetric ones are never the provider's to publish.
+    """
+    from joserfc.errors import JoseError  # noqa: PLC0415 - loaded with the first login through the provider
+    from joserfc.jwk import JWKRegistry  # noqa: PLC0415 - likewise
+
+    if not (isinstance(told, dict) and told.get("kty") in ("RSA", "EC", "OKP") and told.get("use", "sig") == "sig"):
+        return None
+    try:
+        return JWKRegistry.import_key(told)
+    except (JoseError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _check_scheme(url: str) -> None:
