@@ -2,16 +2,23 @@
 
 import base64
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
+from tierscope.core.objects import store
 from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import ObjectPlace, Outgoing
 
 _DELETED_AT_ONCE = 1000
+MOST_LISTED = 1_000_000
+"""Objects of a day, or of a table of history. A server that names more does not come to an end."""
+_BODY_READS = 4
+"""A whole body may take so many times what one read of it may."""
+_PART_BYTES = 64 << 10
 _GONE = ("NoSuchKey", "404", "NotFound")
 
 
@@ -35,6 +42,7 @@ class S3Store:
         if settings.endpoint_url is not None:
             OutgoingCalls(outgoing).find_target(settings.endpoint_url)
         self._bucket, self._prefix = settings.bucket, settings.prefix
+        self._read_seconds = settings.read_seconds
         self._client: Any = boto3.session.Session().client(
             "s3",
             endpoint_url=settings.endpoint_url,
@@ -60,7 +68,7 @@ class S3Store:
         """Read it whole."""
         with _translated(key):
             answer = self._client.get_object(Bucket=self._bucket, Key=self._prefix + key)
-            return check_body(key, answer["Body"].read(), digest)
+            return check_body(key, self._read(answer["Body"], key), digest)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove them, a thousand in a request."""
@@ -75,10 +83,32 @@ class S3Store:
     def list(self, prefix: str) -> Iterator[FoundObject]:
         """By pages of a thousand."""
         with _translated():
-            pages = self._client.get_paginator("list_objects_v2")
+            pages, named = self._client.get_paginator("list_objects_v2"), 0
             for page in pages.paginate(Bucket=self._bucket, Prefix=self._prefix + prefix):
-                for item in page.get("Contents", ()):
-                    yield FoundObject(item["Key"].removeprefix(self._prefix), item["Size"], item["LastModified"])
+                found = page.get("Contents", ())
+                named += len(found)
+                if named > MOST_LISTED:
+                    raise Unavailable(f"the object store lists more than {MOST_LISTED:,} objects of {prefix}")
+                for item in found:
+                    # What it names besides was not asked for, and is not ours to delete.
+                    if item["Key"].startswith(self._prefix + prefix):
+                        yield FoundObject(item["Key"].removeprefix(self._prefix), item["Size"], item["LastModified"])
+
+    def _read(self, body: Any, key: str) -> bytes:  # noqa: ANN401 - the library's
+        """A body to its end, as long as it may be one of ours."""
+        ends_at, read = time.monotonic() + _BODY_READS * self._read_seconds, bytearray()
+        try:
+            while part := body.read(_PART_BYTES):
+                read += part
+                if len(read) > store.MOST_OBJECT_BYTES:
+                    raise ObjectMissing(
+                        f"the object {key} is longer than one may be", retry_after_seconds=RETRY_SECONDS
+                    )
+                if time.monotonic() > ends_at:
+                    raise Unavailable("the object store sends too slowly", retry_after_seconds=RETRY_SECONDS)
+        finally:
+            body.close()
+        return bytes(read)
 
 
 def _keys(settings: ObjectPlace) -> dict[str, str]:
@@ -107,6 +137,8 @@ def _translated(key: str | None = None) -> Iterator[None]:
         if key is not None and code in _GONE:
             raise ObjectMissing(f"the object {key} is gone", retry_after_seconds=RETRY_SECONDS) from error
         raise Unavailable(f"the object store refused: {code}", retry_after_seconds=RETRY_SECONDS) from error
+    except ValueError as error:
+        raise Unavailable("the object store says what cannot be read", retry_after_seconds=RETRY_SECONDS) from error
     except (BotoCoreError, OSError) as error:
         cause = type(error).__name__
         raise Unavailable(f"the object store cannot be reached ({cause})", retry_after_seconds=RETRY_SECONDS) from error

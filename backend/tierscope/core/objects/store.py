@@ -5,7 +5,8 @@ it is read. A published file is put again under its name, whole; who reads it sa
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -16,6 +17,8 @@ from tierscope.core.errors import ObjectMissing, Unavailable
 CHECKSUM_CHARACTERS = 32
 RETRY_SECONDS = 30
 MOST_KEPT_BYTES = 32 << 20
+MOST_OBJECT_BYTES = 128 << 20
+"""A longer body is none of ours, and is not read: an hour of a service on a host, or a day of a table, is far below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,16 @@ class ObjectStore(Protocol):
 
 
 class ObjectReader:
-    """Reads bodies that rows refer to, and keeps the newest of them: an object never changes under its key."""
+    """Reads bodies that rows refer to, and keeps the newest of them: an object never changes under its key.
 
-    def __init__(self, store: ObjectStore | None) -> None:
+    A store that cannot be reached is not asked again for a while: each question would wait for it, and others for that.
+    """
+
+    def __init__(self, store: ObjectStore | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
+        self._clock = clock
+        self._away: tuple[float, str] | None = None
+        """Until when it is not asked, and why."""
         self._kept: Cache[str, bytes] = Cache(MOST_KEPT_BYTES, size_of=len)
 
     def get(self, key: str) -> bytes:
@@ -66,7 +75,15 @@ class ObjectReader:
                 next_step="Set TIERSCOPE_OBJECTS__STORE as it was when they were moved.",
                 retry_after_seconds=RETRY_SECONDS,
             )
-        body = self._store.get(key)
+        if self._away is not None and self._clock() < self._away[0]:
+            raise Unavailable(self._away[1], retry_after_seconds=RETRY_SECONDS)
+        try:
+            body = self._store.get(key)
+        except ObjectMissing:
+            raise
+        except Unavailable as error:
+            self._away = (self._clock() + RETRY_SECONDS, error.detail)
+            raise
         self._kept.put(key, body)
         return body
 
