@@ -12,6 +12,7 @@ from attack.play import Played, play
 from bench.figures import describe_run, record_between
 from faults.programs import ROOT, shipped_agent
 from faults.stage import NotHereError
+from fixtures.servers import STORAGE_MODES
 
 DOCUMENT = ROOT / "docs" / "operating" / "security.md"
 
@@ -22,14 +23,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1, help="passes over all attacks, each with a seed of its own")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; one more for each")
     parser.add_argument("--only", help=f"attacks, out of {','.join(attack.name for attack in ATTACKS)}")
+    parser.add_argument("--storage", choices=STORAGE_MODES, default="native", help="of the instance's database")
     parser.add_argument("--small", action="store_true", help="a few of everything, as `make test` plays it")
     parser.add_argument("--record", action="store_true", help=f"write the table into {DOCUMENT.relative_to(ROOT)}")
     arguments = parser.parse_args()
     wanted = set(arguments.only.split(",")) if arguments.only else {attack.name for attack in ATTACKS}
     if unknown := wanted - {attack.name for attack in ATTACKS}:
         parser.error(f"no such attack: {', '.join(sorted(unknown))}")
-    if arguments.record and arguments.only:
-        parser.error("a table of all attacks is recorded, or none")
+    if arguments.record and (arguments.only or arguments.storage != "native"):
+        parser.error("a table of all attacks on native storage is recorded, or none")
     binary = shipped_agent()
     if binary is None:
         parser.error("no agent is compiled: make agent")
@@ -53,7 +55,7 @@ def main() -> int:
 def _play(binary: Path, wanted: set[str], arguments: argparse.Namespace) -> list[Played]:
     """All rounds on one instance, as long as it lives."""
     results: list[Played] = []
-    with running_arena(binary) as arena:
+    with running_arena(binary, arguments.storage) as arena:
         for number in range(arguments.rounds):
             seed = arguments.seed + number
             print(f"round {number + 1} of {arguments.rounds}, seed {seed}", flush=True)

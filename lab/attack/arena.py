@@ -78,13 +78,13 @@ class Arena:
 
 
 @contextmanager
-def running_arena(agent_binary: Path | None) -> Iterator[Arena]:
-    """A populated instance; everything ends with the block."""
+def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterator[Arena]:
+    """A populated instance; everything ends with the block. `storage`: of `fixtures.servers.STORAGE_MODES`."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tsa-", dir="/tmp")))
         folder.chmod(0o755)
         stack.enter_context(logs_kept(folder))
-        cluster = stack.enter_context(running_cluster("native"))
+        cluster = stack.enter_context(running_cluster(storage))
         upgrade(cluster.url())
         queue = open_queue(cluster.places, choose_account())
         if queue.binary is None:
