@@ -13,6 +13,8 @@ from attack.trail import Trail
 from bench.queries import PAGES
 from factories.api_watch import memory_mib
 from factories.installations import Enrolled, enrol
+from factories.loopback import LOOPBACK
+from factories.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, oidc_provider
 from factories.people import session_of
 from factories.populated import Populated, populate, populate_by_api
 from factories.receivers import WebReceiver, web_receiver
@@ -52,6 +54,8 @@ class Arena:
     """A host with an unwieldy name, whose credential sends batches."""
     sessions: dict[str, dict[str, str]]
     """Headers of a session by role; they do for writes too."""
+    provider: Provider
+    """Of logins; attacks make it lie."""
     redirecting: WebReceiver
     """A receiver that the settings allow; attacks make it redirect."""
     agent_binary: Path | None
@@ -92,7 +96,13 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
         queue.start()
         stack.callback(queue.stop)
         redirecting = stack.enter_context(web_receiver())
+        provider = stack.enter_context(oidc_provider())
         settings = {
+            "TIERSCOPE_OIDC__ISSUER": provider.issuer,
+            "TIERSCOPE_OIDC__CLIENT_ID": CLIENT_ID,
+            "TIERSCOPE_OIDC__CLIENT_SECRET": CLIENT_SECRET,
+            "TIERSCOPE_OIDC__ALLOW": LOOPBACK,
+            "TIERSCOPE_OIDC__DEFAULT_ROLE": "viewer",
             "TIERSCOPE_DATABASE_URL": cluster.url(),
             "TIERSCOPE_REDIS_URL": queue.url(),
             "TIERSCOPE_DATA_DIR": str(folder / "data"),
@@ -126,6 +136,7 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
             made=made,
             host=host,
             sessions={role: session_of(database, name=f"a-{role}", role=role) for role in ROLES},
+            provider=provider,
             redirecting=redirecting,
             agent_binary=agent_binary,
             idle_mib=idle_mib,
