@@ -244,3 +244,12 @@ def test_who_does_not_name_itself_is_not_told_flags_of_node_exporter(
     told = why_unsent([sent], ["host|vmstat|pgpromote_success"])
     assert told is not None
     assert ("Fluent Bit has a fixed list" in told.reason) is (name == "node_series")
+
+
+@pytest.mark.parametrize(
+    "key", ["host|pressure.memory|some_total_us", "node:0|meminfo|MemTotal", "host|vmstat|pgmigrate_success"]
+)
+def test_what_only_node_exporter_prints_tells_it(key: str) -> None:
+    keys = ["host|vmstat|pgfault", "host|meminfo|MemTotal", key]
+    (sent,) = read_senders(make_inventory("db1", dict.fromkeys(keys, 1), [], {"node_exporter": keys}))
+    assert sent.sender == "node_exporter"

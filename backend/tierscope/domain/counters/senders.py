@@ -118,9 +118,18 @@ _NODE_EXPORTER = Sender(
 _NODE_SERIES = replace(
     _NODE_EXPORTER,
     name="node_series",
-    title="A sender of series node_* (Fluent Bit, or a node_exporter without node_exporter_build_info)",
+    title="A sender of series node_* (Fluent Bit, or a node_exporter that sends what Fluent Bit does)",
     verb="Fluent Bit has a fixed list; start node_exporter with",
 )
+
+_FIXED_LIST = frozenset({"vmstat", "meminfo", "stat"})
+"""Offers of node_exporter that plugins of Fluent Bit (`plugins/in_node_exporter_metrics`) and Fluentd print too."""
+
+
+def is_node_exporter(keys: Iterable[str]) -> bool:
+    """Whether counters came that only node_exporter prints under its names, not a plugin with a fixed list."""
+    first = (next((offer for offer in _NODE_EXPORTER.offers if offer.covers(key)), None) for key in keys)
+    return any(offer is not None and offer.name not in _FIXED_LIST for offer in first)
 
 
 def _of_alloy(offer: Offer) -> Offer:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tierscope.domain.base.page_size import find_page_size
-from tierscope.domain.counters.senders import find_offers, write_sender
+from tierscope.domain.counters.senders import find_offers, is_node_exporter, write_sender
 from tierscope.domain.ingest.prometheus.counters import MEMORY_KEY
 
 _NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
@@ -77,7 +77,8 @@ def make_inventory(
     if counters.get(MEMORY_KEY, 0) > 0:
         body["memory_bytes"] = counters[MEMORY_KEY]
     # What names itself nowhere prints series of the same names, with other settings: plugins of Fluent Bit and Fluentd.
-    node = "alloy" if in_alloy else "node_exporter" if parts or "node_exporter" in versions else "node_series"
+    names_itself = bool(parts) or "node_exporter" in versions or is_node_exporter(senders.get("node_exporter", ()))
+    node = "alloy" if in_alloy else "node_exporter" if names_itself else "node_series"
     sent = [
         find_offers(node if name == "node_exporter" else name, keys, parts, version=versions.get(name, ""))
         for name, keys in sorted(senders.items())
