@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::damo::looks_like_damo;
 use crate::tree::form::{Form, form_of, may_be_tar, unpacked};
-use texts::{FIELDKIT, IMPORT_COLLECTL, KERNEL_LOG, NO_MOVES, NODES, SAR, TEXTS};
+use texts::{FIELDKIT, IMPORT_COLLECTL, KERNEL_LOG, METRICS, NO_MOVES, NODES, PAGE, SAR, TEXTS};
 
 /// Bytes that are looked at.
 const HEAD_BYTES: u64 = 4096;
@@ -186,6 +186,9 @@ fn recognise_text(start: &str) -> Option<Recognised> {
     if lines.clone().take(20).any(is_event) {
         return Some(other("text of `perf script`", PERF_SCRIPT));
     }
+    if start.lines().any(is_metric) {
+        return Some(other(METRICS, PAGE));
+    }
     if is_sadf_p(first) {
         return Some(other("text of `sadf -p`", SAR));
     }
@@ -326,6 +329,21 @@ fn is_sadf_p(line: &str) -> bool {
     matches!(words[..], [_, interval, _, _, _, value] if is_number(interval) && value.parse::<f64>().is_ok())
 }
 
+/// A line of the text format of Prometheus that no other text has: a name with labels and a number, or a name that
+/// node_exporter gives with a number.
+fn is_metric(line: &str) -> bool {
+    let Some((series, value)) = line.trim_end().rsplit_once(' ') else {
+        return false;
+    };
+    let name = series.split('{').next().unwrap_or_default();
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'));
+    let labels = &series[name.len()..];
+    let is_labelled = labels.starts_with('{') && labels.contains("=\"") && labels.contains("\"}");
+    is_name && !name.is_empty() && (is_labelled || name.starts_with("node_")) && value.parse::<f64>().is_ok()
+}
+
 /// A measurement with its tags, fields, and a time in nanoseconds.
 fn is_line_protocol(line: &str) -> bool {
     let words: Vec<&str> = line.split(' ').collect();
@@ -342,7 +360,7 @@ mod tests {
     use super::*;
 
     /// What files of text begin with, and what they are said to be.
-    const STARTS: [(&str, &str); 57] = [
+    const STARTS: [(&str, &str); 60] = [
         (
             "Linux 6.18.44 (vm) \t11/29/26 \t_x86_64_\t(2 CPU)\n\n08:22:49 pgpgin/s\n",
             "sysstat",
@@ -370,6 +388,18 @@ mod tests {
         ),
         ("nr_free_pages 1\nnr_free_pages_blocks 1\n", "/proc/vmstat"),
         ("# HELP node_vmstat_pgfault /proc/vmstat\n", "metrics"),
+        (
+            "# PCP5 mem.vmstat.pgfault 60.28.154 u64 PM_INDOM_NULL counter count, all\n# HELP a, b\n",
+            "metrics",
+        ),
+        (
+            "kernel_vmstat_nr_mapped{host=\"db1\",zone=\"a,b\"} 486\nmem_free{host=\"db1\",zone=\"a,b\"} 1e+06 1700000000000\n",
+            "metrics",
+        ),
+        (
+            "node_boot_time_seconds 1.795221451e+09\nnode_load1 NaN\n",
+            "metrics",
+        ),
         ("[\n  {\n    \"memdev\":\"mem0\",\n", "cxl list"),
         (
             "# To display the perf.data header info, please use --header\n#\n",

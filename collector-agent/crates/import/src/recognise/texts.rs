@@ -5,7 +5,8 @@ pub(super) const IMPORT_COLLECTL: &str =
 const COLLECTL_TABLE: &str = "it has rates alone; `tierscope import collectl` takes the raw file (*.raw.gz) that collectl writes without -P, or beside it with --rawtoo";
 const PERF_REPORT: &str =
     "give its perf.data: `tierscope import perf-data FILE --service S --host H` takes it";
-const PAGE: &str = "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it";
+pub(super) const METRICS: &str = "a page of metrics as Prometheus scrapes it";
+pub(super) const PAGE: &str = "it is one moment; `tierscope import prometheus --url URL` takes the history of a Prometheus that scrapes it";
 pub(super) const FIELDKIT: &str = "collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 pub(super) const KERNEL_LOG: &str = "it says what happened and counts nothing; collect `tierscope-agent fieldkit` or a sosreport of the host instead";
 pub(super) const SAR: &str = "it has rates alone; `tierscope import sysstat` takes the data file that it was printed of (/var/log/sysstat, /var/log/sa)";
@@ -16,7 +17,7 @@ pub(super) const PROCESSES: &str = "it is one moment of some processes, and no c
 pub(super) const TREE: &str = "`tierscope assess DIR` takes it where DIR holds it by its own path (DIR/proc/vmstat), best with DIR/sys/devices/system beside it";
 
 /// Texts: what they begin with, what else stands early in them, what that is, and what to do. The first that fits tells.
-pub(super) const TEXTS: [(&str, &str, &str, &str); 53] = [
+pub(super) const TEXTS: [(&str, &str, &str, &str); 54] = [
     (
         "Linux ",
         " CPU)",
@@ -87,8 +88,9 @@ pub(super) const TEXTS: [(&str, &str, &str, &str); 53] = [
         "a copy of /proc/zoneinfo or /proc/buddyinfo",
         TREE,
     ),
-    ("# HELP ", "", "a page of metrics as Prometheus scrapes it", PAGE),
-    ("# TYPE ", "", "a page of metrics as Prometheus scrapes it", PAGE),
+    ("# HELP ", "", METRICS, PAGE),
+    ("# TYPE ", "", METRICS, PAGE),
+    ("# PCP5 ", "", METRICS, PAGE),
     (
         "# To display the perf.data header info",
         "",
