@@ -1,8 +1,8 @@
 """The HTTP server: uvicorn, with a loop that waits for a signal where uvicorn's looks for one ten times a second.
 
-It bounds how many connections are open and how much of answers is held for those who do not read them, and how long
-the head of a request may be. By itself uvicorn holds a first line or a header of any length before
-anybody is asked, and joins it again with every part that comes, so that megabytes of one header keep everybody waiting.
+It bounds how many connections stand, how much of answers waits to be read, and how long the head of a request may be.
+By itself uvicorn holds a first line or a header of any length before anyone is asked, and joins it again with every
+part that comes, so that megabytes of one header keep everybody waiting.
 """
 
 from __future__ import annotations
@@ -72,11 +72,9 @@ class QuietServer(uvicorn.Server):
 
 def serve(config: uvicorn.Config) -> None:
     """Serve until a signal. Exits with 3 where the server cannot start, as uvicorn's own command does."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + _OTHER_DESCRIPTORS
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # on Linux never without end
+    wanted = max(soft, min(MOST_CONNECTIONS + _OTHER_DESCRIPTORS, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     server = QuietServer(config)
     server.run()
     if not server.started:
@@ -86,8 +84,7 @@ def serve(config: uvicorn.Config) -> None:
 def _connections_bound() -> int:
     """How many connections may be open: fewer where the process may not open so many files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    room = MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else soft - _OTHER_DESCRIPTORS
-    return max(1, min(MOST_CONNECTIONS, room))
+    return min(MOST_CONNECTIONS, max(1, soft - _OTHER_DESCRIPTORS))
 
 
 class _HeadTooLongError(Exception):
@@ -149,9 +146,9 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._made_at = self.loop.time()
         if len(self.connections) > _connections_bound():
-            others = [one for one in self._all() if one is not self]
-            if others:
-                min(others, key=BoundedProtocol._worth).transport.abort()
+            others = (one for one in self._all() if one is not self)
+            for one in sorted(others, key=BoundedProtocol._worth)[:1]:
+                one.transport.abort()
 
     def _worth(self) -> tuple[int, float]:
         """What is ended first: who never asked, then who waits for its next question, then who is answered."""
