@@ -239,8 +239,10 @@ class WriteRequest:
         """Label sets that the index does not know."""
     def resolve(self, index: SeriesIndex, found: list[tuple[int, int] | None]) -> None:
         """Say where the unknown series are stored, as (series, target); None leaves one out."""
-    def refusals(self) -> tuple[int, str | None, int, int, int]:
-        """Samples left out: labels that do not fit, the first such reason, too old, too far ahead, histograms."""
+    def histogram_series(self) -> list[int]:
+        """The stored series that brought native histograms, which are not kept."""
+    def refusals(self) -> tuple[int, str | None, int, int]:
+        """Samples left out: labels that do not fit, the first such reason, too old, too far ahead."""
 
 def pack_requests(
     requests: list[WriteRequest], hour_ms: int, level: int

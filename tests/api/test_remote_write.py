@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from factories.remote_writes import HEADERS, HEADERS_V2, named, write_body, write_body_v2
+from factories.remote_writes import HEADERS, HEADERS_V2, named, write_body, write_body_v2, write_histogram
 from factories.services import running
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -223,3 +223,21 @@ def test_version_2_says_what_of_a_request_is_stored(service: Service) -> None:
     assert written(answer) == ["1", "0", "0"]
     assert_problem(service.send(body[:-3], **HEADERS_V2), 400, "bad-request")
     assert written(service.send(write_body((named("up"), [(at, 1.0)])))) == [None, None, None]
+
+
+@pytest.mark.parametrize(("version", "headers"), [(1, {}), (2, HEADERS_V2)])
+def test_native_histograms_break_no_request_and_are_told(
+    service: Service, version: int, headers: dict[str, str]
+) -> None:
+    at = service.now_ms
+    labels = named("request_seconds", instance="db1:9090")
+    for _ in range(2):
+        answer = service.send(write_histogram(labels, at, version=version), **headers)
+        assert answer.status_code == 204, answer.text
+    assert written(answer) == (["1", "0", "0"] if version == 2 else [None] * 3)
+    (found,) = service.samples("request_seconds")
+    assert found["values"] == [1.0]
+    (told,) = service.client.get("/v1/status").json()["unread"]
+    assert (told["series"], told["senders"], told["of_machines"]) == (1, 1, False)
+    assert "native histograms" in told["reason"]
+    assert told["example"].startswith("request_seconds{")

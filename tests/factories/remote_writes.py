@@ -65,3 +65,17 @@ def write_body_v2(*series: Series) -> bytes:
         written += field(5, inner + b"\x30" + number(1_700_000_000_000))
     message = b"".join(field(4, symbol.encode()) for symbol in symbols) + written
     return in_snappy(message)
+
+
+def write_histogram(labels: Mapping[str, str], at_ms: int, *, version: int) -> bytes:
+    """A request of one series with a native histogram and a sample of 1, by a major version of the protocol."""
+    texts = [text for pair in sorted(labels.items()) for text in pair]
+    sample = field(2, b"\x09" + struct.pack("<d", 1.0) + b"\x10" + number(at_ms))
+    histogram = b"\x08\x03" + b"\x19" + struct.pack("<d", 0.5) + b"\x78" + number(at_ms)
+    if version == 1:
+        pairs = zip(texts[::2], texts[1::2], strict=True)
+        named = b"".join(field(1, field(1, name.encode()) + field(2, value.encode())) for name, value in pairs)
+        return in_snappy(field(1, named + sample + field(4, histogram)))
+    symbols = b"".join(field(4, text.encode()) for text in ["", *texts])
+    references = b"".join(number(i + 1) for i in range(len(texts)))
+    return in_snappy(symbols + field(5, field(1, references) + sample + field(3, histogram)))

@@ -118,8 +118,13 @@ impl WriteRequest {
             .map_err(PyValueError::new_err)
     }
 
-    /// Samples left out: (labels that do not fit, the first such reason, too old, too far ahead, native histograms).
-    fn refusals(&self) -> (usize, Option<String>, usize, usize, usize) {
+    /// The stored series that brought native histograms.
+    fn histogram_series(&self) -> Vec<i64> {
+        self.with(|request| request.histogram_series().collect())
+    }
+
+    /// Samples left out: (labels that do not fit, the first such reason, too old, too far ahead).
+    fn refusals(&self) -> (usize, Option<String>, usize, usize) {
         self.with(|request| {
             let refusals = &request.refusals;
             (
@@ -127,7 +132,6 @@ impl WriteRequest {
                 refusals.labels_reason.clone(),
                 refusals.too_old,
                 refusals.too_new,
-                refusals.histograms,
             )
         })
     }

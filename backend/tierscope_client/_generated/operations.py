@@ -4044,6 +4044,6 @@ class Client(Transport):
         do not repeat; all others of the request are stored. A request that can never be taken (unreadable, or too
         large once inflated) is answered 400 too: that is the answer which every sender drops. A request that comes
         again counts once. Answers to version 2.0 say in headers `X-Prometheus-Remote-Write-Samples-Written` and so
-        on what was stored: never histograms or exemplars.
+        on what was stored: never histograms or exemplars, which make no request invalid.
         """
         self._bytes("POST", "/api/v1/write", content=content, media_type="application/x-protobuf")

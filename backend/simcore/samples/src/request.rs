@@ -82,8 +82,6 @@ pub struct Refusals {
     pub too_old: usize,
     /// Samples after the newest time.
     pub too_new: usize,
-    /// Native histograms, which the protocol allows and this store does not keep.
-    pub histograms: usize,
 }
 
 /// One series of a request.
@@ -101,6 +99,8 @@ pub struct Request {
     /// (place in `series`, milliseconds since 1970, value)
     samples: Vec<(u32, i64, f64)>,
     unknown: Vec<(u32, Labels)>,
+    /// Places in `series` that brought native histograms, which the protocol allows and this store does not keep.
+    histograms: Vec<u32>,
     /// What was left out.
     pub refusals: Refusals,
 }
@@ -195,11 +195,17 @@ impl Request {
                     }
                 }
                 (2, Value::Bytes(sample)) => self.read_sample(sample, place, limits)?,
-                (4, Value::Bytes(_)) => self.refusals.histograms += 1,
+                (4, Value::Bytes(_)) => self.note_histogram(place),
                 _ => {}
             }
         }
         Ok(pieces.map_or(Cow::Borrowed(&series[region.0..region.1]), Cow::Owned))
+    }
+
+    fn note_histogram(&mut self, place: u32) {
+        if self.histograms.last() != Some(&place) {
+            self.histograms.push(place);
+        }
     }
 
     #[inline]
@@ -322,6 +328,15 @@ impl Request {
         if let Some((before, samples)) = open {
             parts.insert(before, samples);
         }
+    }
+
+    /// The stored series that brought native histograms.
+    pub fn histogram_series(&self) -> impl Iterator<Item = i64> {
+        let found = |place: &u32| self.series[*place as usize].found;
+        self.histograms
+            .iter()
+            .filter_map(found)
+            .map(|found| found.series)
     }
 
     /// How many samples are kept.

@@ -119,7 +119,7 @@ fn symbols_that_are_repeated_do_not_cost_memory() {
 }
 
 #[test]
-fn native_histograms_are_counted_and_the_rest_is_stepped_over() {
+fn series_of_native_histograms_are_told_and_the_rest_is_stepped_over() {
     let mut inner = Vec::new();
     for reference in [1, 2] {
         inner.push(8); // not packed
@@ -135,12 +135,19 @@ fn native_histograms_are_counted_and_the_rest_is_stepped_over() {
     for symbol in ["", "__name__", "up"] {
         put_bytes(&mut message, 4, symbol.as_bytes());
     }
-    let read = Request::read_message_v2(&message, &Index::new(7, 100), &LIMITS).unwrap();
-    assert_eq!((read.len(), read.refusals.histograms), (1, 1));
+    let index = Index::new(7, 100);
+    let mut read = Request::read_message_v2(&message, &index, &LIMITS).unwrap();
+    assert_eq!((read.len(), read.histogram_series().count()), (1, 0));
     assert_eq!(
         read.unknown().collect::<Vec<_>>(),
         [&labels(&[("__name__", "up")])]
     );
+    let found = SeriesRef {
+        series: 4,
+        target: 2,
+    };
+    read.resolve(&[Some(found)], &index).unwrap();
+    assert_eq!(read.histogram_series().collect::<Vec<_>>(), [4]);
 }
 
 #[test]

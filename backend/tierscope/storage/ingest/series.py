@@ -150,11 +150,21 @@ def find_series(session: ReadSession, series: Sequence[NewSeries]) -> dict[bytes
 
 
 def note_seen(transaction: WriteTransaction, ids: Sequence[int]) -> None:
-    """Note that samples of these series come. What another writer notes meanwhile is left to it."""
+    """Note that samples of these series come."""
+    _note(transaction, ids, "last_seen_at = now()")
+
+
+def note_histograms(transaction: WriteTransaction, ids: Sequence[int], now: datetime) -> None:
+    """Note that native histograms of these series came."""
+    _note(transaction, ids, "histograms_at = :now", now=now)
+
+
+def _note(transaction: WriteTransaction, ids: Sequence[int], what: str, **values: object) -> None:
+    """What another writer notes of a series meanwhile is left to it."""
     lasting = "SELECT id FROM sample_series WHERE id = ANY(:ids) FOR UPDATE SKIP LOCKED"
     transaction.execute(
-        text(f"UPDATE sample_series SET last_seen_at = now() WHERE id IN ({lasting})"),  # noqa: S608 - our own words
-        {"ids": list(ids)},
+        text(f"UPDATE sample_series SET {what} WHERE id IN ({lasting})"),  # noqa: S608 - our own words
+        {"ids": list(ids), **values},
     )
 
 

@@ -51,6 +51,8 @@ sample_series = Table(
     Column(
         "last_seen_at", Instant, nullable=False, server_default=text("now()")
     ),  # samples may be younger: SEEN_WITHIN
+    Column("histograms_at", Instant),  # native histograms came; null where none, or longer ago than is told
+    Index(None, "histograms_at", postgresql_where=text("histograms_at IS NOT NULL")),
 )
 
 samples_live = Table(

@@ -183,12 +183,12 @@ class RemoteWrite:
             ) from error
         before = len(request)
         self._registry.resolve(request, known)
-        labels, reason, too_old, too_new, histograms = request.refusals()
+        self._registry.note_histograms(request.histogram_series(), known.generation, self._clock())
+        labels, reason, too_old, too_new = request.refusals()
         counts = {
             "with labels that do not fit": labels,
             window.too_old: too_old,
             window.too_new: too_new,
-            "native histograms": histograms,
             f"of series beyond the limit of {limits.series}": before - len(request),
         }
         left_out = {name: count for name, count in counts.items() if count}

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tierscope.core import generations
@@ -22,6 +23,7 @@ from tierscope.storage.ingest.series import (
     digest_labels,
     find_series,
     hold_targets,
+    note_histograms,
     note_seen,
     store_series,
 )
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from tierscope.storage.ingest.sample_core import SeriesIndex, WriteRequest
 
 KNOWN_SERIES_MAX = 4_000_000
+HISTOGRAMS_NOTED = timedelta(hours=1)
+"""How old the time of a series' histograms may grow before it is noted again."""
+_HISTOGRAMS_MAX = 200_000
 _COUNT_SECONDS = 600.0
 _SERIES_AT_ONCE = 4096
 """New series that are named and stored together: a request may bring many times as many, each some 2 kB meanwhile."""
@@ -55,6 +60,8 @@ class SampleRegistry:
         self._known: KnownSeries | None = None
         self._room = 0
         self._counted_at: float | None = None
+        self._histograms: dict[int, datetime] = {}
+        self._histograms_in = -1
 
     @property
     def known(self) -> KnownSeries:
@@ -91,6 +98,27 @@ class SampleRegistry:
             stored = [found.get(series.digest) for series in named]
             ids += [None if one is None else (one.id, one.target_id) for one in stored]
         request.resolve(known.index, ids)
+
+    def note_histograms(self, series: Sequence[int], generation: int, now: datetime) -> None:
+        """Notes that native histograms of these series come, so that it can be told that they are not kept.
+
+        Raises:
+            OutdatedError: the series are of another generation; read the request again.
+        """
+        if not series:
+            return
+        with self._lock:
+            if self._histograms_in != generation or len(self._histograms) > _HISTOGRAMS_MAX:
+                self._histograms, self._histograms_in = {}, generation
+            noted = self._histograms
+        due = now - HISTOGRAMS_NOTED
+        unnoted = [one for one in series if noted.get(one, due) <= due]
+        if unnoted:
+            with self._database.write() as transaction:
+                _require(hold_targets(transaction), generation)
+                note_histograms(transaction, unnoted, now)
+            with self._lock:
+                noted.update(dict.fromkeys(unnoted, now))
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
         named = dict(labels)

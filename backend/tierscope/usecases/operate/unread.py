@@ -58,14 +58,16 @@ def describe_unread(found: Sequence[UnreadSeries]) -> str:
 
 
 def _view(row: UnreadRow) -> UnreadSeries:
-    if row.is_made:
+    if row.is_histogram:
+        reason = "native histograms, which are not kept: what they tell is no counter of a machine"
+    elif row.is_made:
         reason = "made of other series by a recording rule or by aggregation, so that they count nothing: send those"
     elif row.reason is not None:
         reason = f"counters that are not taken: {row.reason}"
     else:
         reason = "none is a counter that we read"
     # A rule is named by its level, a colon and the metric: `instance:node_vmstat_pgmajfault:rate5m`.
-    of_machines = row.reason is not None or row.word.rpartition(":")[2] in _OF_MACHINES
+    of_machines = not row.is_histogram and (row.reason is not None or row.word.rpartition(":")[2] in _OF_MACHINES)
     return UnreadSeries(row.word, row.series, row.senders, _example(row), reason, of_machines)
 
 

@@ -198,7 +198,9 @@ def _replay(workload: str, policy: PolicyName, dram_ratio: float, device: str | 
     trace = make_workload(workload, seed=WORKLOAD_SEED)
     machine = split_machine(trace.peak_units, dram_ratio)
     beside = find_device(device)
-    return estimate_loss(replay(trace, make_policy(policy), machine).totals(), Costs(**({} if beside is None else settings_of(beside))))
+    return estimate_loss(
+        replay(trace, make_policy(policy), machine).totals(), Costs(**({} if beside is None else settings_of(beside)))
+    )
 
 
 def _beside(device: str | None) -> str:

@@ -20,7 +20,8 @@ export interface paths {
          *     Samples that do not fit (labels, times) are left out and named in a 400, which senders do not repeat; all others of
          *     the request are stored. A request that can never be taken (unreadable, or too large once inflated) is answered 400
          *     too: that is the answer which every sender drops. A request that comes again counts once. Answers to version 2.0 say
-         *     in headers `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars.
+         *     in headers `X-Prometheus-Remote-Write-Samples-Written` and so on what was stored: never histograms or exemplars,
+         *     which make no request invalid.
          */
         post: operations["write_samples_api_v1_write_post"];
         delete?: never;

@@ -56,7 +56,7 @@ impl Request {
                     }
                 }
                 (2, Value::Bytes(sample)) => self.read_sample(sample, place, limits)?,
-                (3, Value::Bytes(_)) => self.refusals.histograms += 1,
+                (3, Value::Bytes(_)) => self.note_histogram(place),
                 _ => {}
             }
         }
