@@ -7,8 +7,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 
 import pytest
 
-from tierscope.api.base.kept_answers import Answers, AtOnce, Turns
+from tierscope.api.base.kept_answers import Answers, AtOnce
 from tierscope.api.base.reuse import LONGEST_SECONDS, reuse_seconds
+from tierscope.api.base.turns import Turns
 
 
 class Made:

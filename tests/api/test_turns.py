@@ -14,7 +14,7 @@ from factories.waiting import until
 from tierscope.api.app import ROUTERS
 from tierscope.api.base import limited
 from tierscope.api.base.body_limits import DEFAULT_BYTES
-from tierscope.api.base.kept_answers import WAITING_MAX, WAITING_OF_ONE_MAX, Turns
+from tierscope.api.base.turns import WAITING_MAX, WAITING_OF_ONE_MAX, Turns
 from tierscope.core.database import Database
 from tierscope.core.errors import BusyReading
 from tierscope.core.settings import Settings

@@ -17,14 +17,13 @@ from tierscope.api.alerts import endpoints as alerts
 from tierscope.api.alerts import rules
 from tierscope.api.base import frontend
 from tierscope.api.base.body_limits import BodyLimitMiddleware
-from tierscope.api.base.door import DoorMiddleware
 from tierscope.api.base.json_bounds import JsonBoundsMiddleware
-from tierscope.api.base.meters import Meters
+from tierscope.api.base.limited import DoorMiddleware
 from tierscope.api.base.openapi import Application
 from tierscope.api.base.permissions import check_declared
 from tierscope.api.base.problems import install_handlers
 from tierscope.api.base.rate_limits import RateLimitMiddleware
-from tierscope.api.base.request_meters import RequestMetersMiddleware
+from tierscope.api.base.request_meters import Meters, RequestMetersMiddleware
 from tierscope.api.base.security import SecurityMiddleware
 from tierscope.api.base.short_ways import ShortWay, ShortWays
 from tierscope.api.base.use_cases import UseCases

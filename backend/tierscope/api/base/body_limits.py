@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tierscope.api.base.kept_answers import Turns
 from tierscope.api.base.problems import problem_response
+from tierscope.api.base.turns import Turns
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import TooLarge
 from tierscope.core.process_memory import FreedMemory

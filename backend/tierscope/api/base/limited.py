@@ -2,7 +2,8 @@
 
 Of the latter a few are answered at a time in a process, callers by turns, and none for who has gone. What one takes by
 itself is bounded where it is answered; this bounds all of them together, so that everything else (enrolment, batches,
-logins, probes) has threads, connections and memory left.
+logins, probes) has threads, connections and memory left. So does the door for readers, who wait there before they are
+known, each by its credential; who goes on to wait for a turn leaves it to others meanwhile.
 """
 
 import asyncio
@@ -12,11 +13,11 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tierscope.api.base import door
-from tierscope.api.base.kept_answers import RETRY_SECONDS, Turns, Working
 from tierscope.api.base.peers import client_address
 from tierscope.api.base.rate_limits import Kind
+from tierscope.api.base.turns import RETRY_SECONDS, Held, Turns, Working
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import AnswerTooLarge, BusyReading, SlowQuery, WrongLogin
 from tierscope.core.metering import metered
@@ -29,6 +30,7 @@ from tierscope.usecases.access.tokens import Caller
 
 B = TypeVar("B", bound=AnyBudget)
 READER_SECONDS = 20.0
+_HELD = "tierscope.door"
 _trying: "WeakValueDictionary[tuple[str, str], asyncio.Lock]" = WeakValueDictionary()
 
 
@@ -84,7 +86,7 @@ async def question(request: Request, make: Callable[..., B], *, shared: Callable
         BusyReading: no turn came in time.
     """
     await request.body()  # what comes after it says that the client has gone
-    door.leave(request.scope)
+    leave(request.scope)
     async with use_cases(request).turns.turn(_key(request)):
         turns = use_cases(request).turns
         with turns.working(resident_bytes()) as own:
@@ -169,3 +171,48 @@ async def _limit(request: Request, kind: Kind, key: str) -> None:
         await limiter.take(kind, key)
     finally:
         request.state.rate_limit = await limiter.left(kind, key)
+
+
+async def enter(request: Request) -> None:
+    """Waits until a reader is let in, once for a request whatever it requires.
+
+    Raises:
+        BusyReading: too many wait, or it would take too long.
+    """
+    inside: list[Held] = request.scope[_HELD]
+    if not inside:
+        inside.append(await use_cases(request).door.take(_credential(request)))
+
+
+def leave(scope: Scope) -> None:
+    """Lets the next one in, once."""
+    for held in scope[_HELD]:
+        held.give()
+
+
+class DoorMiddleware:
+    """Who was let in leaves when its answer begins, however slowly it is read, or when there is none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope[_HELD] = []
+
+        async def send_outside(message: Message) -> None:
+            leave(scope)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_outside)
+        finally:
+            leave(scope)
+
+
+def _credential(request: Request) -> str:
+    """What tells readers apart who are not known yet."""
+    return request.headers.get("authorization") or request.headers.get("cookie", "")

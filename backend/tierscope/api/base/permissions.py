@@ -14,9 +14,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
-from tierscope.api.base import door
 from tierscope.api.base.callers import find_caller
-from tierscope.api.base.limited import limit_caller
+from tierscope.api.base.limited import enter, limit_caller
 from tierscope.api.base.ownership import FindOwned
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import ConfigurationError, Forbidden, TierscopeError, Unauthenticated
@@ -60,7 +59,7 @@ class Requirement:
         if self.permission in SELF_CHECKED:
             return None
         if self.permission.startswith("read:"):
-            await door.enter(request)
+            await enter(request)
         caller = await run_in_threadpool(find_caller, request)
         if caller is not None and caller.role is not None:
             await limit_caller(request, caller, self.permission)

@@ -5,6 +5,9 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tierscope.usecases.ingest.meters import IngestMeters
+from tierscope.usecases.operate.telemetry.process import make_registry
+
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 ELSEWHERE = "none"
@@ -71,3 +74,12 @@ class RequestMetersMiddleware:
 def _route_of(scope: Scope) -> str:
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else ELSEWHERE
+
+
+class Meters:
+    """The registry of this process's metrics, and what counts in it before the application starts."""
+
+    def __init__(self) -> None:
+        self.registry = make_registry()
+        self.requests = RequestMeters(self.registry)
+        self.ingest = IngestMeters(self.registry)

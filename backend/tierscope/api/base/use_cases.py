@@ -8,17 +8,10 @@ from fastapi import Request
 from prometheus_client import CollectorRegistry
 
 from tierscope.api.base.answers import Answer
-from tierscope.api.base.kept_answers import (
-    AT_DOOR,
-    AT_DOOR_SECONDS,
-    DOOR_WAITING_MAX,
-    DOOR_WAITING_OF_ONE_MAX,
-    Answers,
-    AtOnce,
-    Turns,
-)
-from tierscope.api.base.meters import Meters
+from tierscope.api.base.kept_answers import Answers, AtOnce
 from tierscope.api.base.rate_limits import RateLimiter
+from tierscope.api.base.request_meters import Meters
+from tierscope.api.base.turns import Turns, make_door
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -209,18 +202,12 @@ class UseCases(_Reads, _Stores):
         self.database = database
         self.answers = Answers()
         self.turns = Turns()
-        self.door = Turns(
-            AT_DOOR,
-            waiting_max=DOOR_WAITING_MAX,
-            waiting_of_one_max=DOOR_WAITING_OF_ONE_MAX,
-            beside_others_seconds=AT_DOOR_SECONDS,
-        )
+        self.door = make_door()
         self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
         self.fleet_metrics = CollectorRegistry()
         self.fleet_metrics.register(FleetCollector(context, limit=settings.fleet_metrics_limit))
         self._password_work = PasswordWork()
-
         self.access = Access(database, clock=clock, anonymous_reads=settings.anonymous_reads)
         self.audit = AuditTrail(database)
         self.oidc = make_oidc_login(database, settings, clock=clock)
