@@ -13,6 +13,7 @@ from architecture.tree import ROOT
 
 CHART = ROOT / "deploy" / "helm" / "tierscope"
 HELM = shutil.which("helm") or shutil.which("helm", path=str(ROOT / ".build" / "dist-tools" / "bin"))
+AGENT_KINDS = ("ConfigMap", "DaemonSet", "ServiceAccount")
 INSTANCE = "app.kubernetes.io/instance"
 TESTED = (VERSIONS[0], "1.34.0", VERSIONS[-1])
 OTHER_VALUES = {
@@ -56,11 +57,16 @@ def without_release(found: Any) -> Any:  # noqa: ANN401 - any value of a manifes
     return kept | ({"name": "tierscope-migrate"} if kept.get("name") == "tierscope-migrate-1" else {})
 
 
-def test_default_values_make_the_manifests_of_the_service() -> None:
+def test_default_values_make_the_manifests_of_the_service_and_the_agent() -> None:
     chart = {name_of(manifest): manifest for manifest in without_release([*rendered().values()])}
-    by_hand = {name: manifest for name, manifest in ALL.items() if "tierscope-agent" not in name}
-    del by_hand["Namespace/tierscope"]
-    assert chart == {name: without_release(manifest) for name, manifest in by_hand.items()}
+    # A release goes into a namespace that is there.
+    by_hand = {name: without_release(found) for name, found in ALL.items() if found["kind"] != "Namespace"}
+    assert chart == by_hand
+
+
+def test_a_release_without_agents_has_none() -> None:
+    with_agents, without = rendered(), rendered("--set", "agent.enabled=false")
+    assert set(with_agents) - set(without) == {f"{kind}/tierscope-agent" for kind in AGENT_KINDS}
 
 
 @pytest.mark.parametrize("version", TESTED)
@@ -72,7 +78,10 @@ def test_kubernetes_takes_what_other_values_make(version: str, other_values: Pat
     assert worker["replicas"] == 5
     [container] = worker["template"]["spec"]["containers"]
     assert container["image"] == "tierscope/service:1.2.3"
-    assert worker["template"]["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    agent = found["DaemonSet/other-agent"]["spec"]["template"]["spec"]
+    assert agent["containers"][0]["image"] == "tierscope/agent:1.2.3"
+    for pod in (worker["template"]["spec"], agent):
+        assert pod["imagePullSecrets"] == [{"name": "registry"}]
     assert found["ConfigMap/other"]["data"]["TIERSCOPE_LIMITS__LATE_DAYS"] == "14"
     [rule] = found["Ingress/other"]["spec"]["rules"]
     named = {path["backend"]["service"]["name"] for path in rule["http"]["paths"]}
