@@ -26,7 +26,7 @@ from faults.stage import NotHereError, Stage, filled, staged
 from faults.works import WORKS, Work
 from fixtures.shifted_clock import can_shift, clock_variables, offset_s, shift
 
-MOST_TRIES = 30
+MOST_TRIES = 60
 _PAUSE_SECONDS = 1.0
 Strike = Callable[[Bench], AbstractContextManager[None]]
 """A fault that is over when its context ends."""
@@ -271,10 +271,10 @@ def _work_beside_fault(bench: Bench, pair: Pair) -> tuple[bool, int]:
                 let_pass(bench.rng.uniform(1.0, 6.0))
             if bench.stage.worker.process is None:
                 bench.stage.worker.start()
-            bench.stage.api.wait_ready()
         finally:
             healed.set()
         repeats = working.result()
+    bench.stage.api.wait_ready()  # the service may need the work for that, as where it migrates the schema
     ended = bench.account.tick()
     if pair.work.ends == "restore":
         assert bench.taken is not None
