@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.commands import call
+from cli.commands import call, tierscope
 from factories import batches
 from factories.derived import drain, to_ns
 from factories.installations import Enrolled, enrol, store
@@ -19,7 +19,6 @@ from factories.object_stores import empty_bucket, s3_environment, s3_server, s3_
 from factories.waiting import DEADLINE_SECONDS
 from fixtures.elsewhere import long
 from fixtures.servers import Template
-from nodes.test_backups import tierscope
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.objects.open import open_store

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
+from cli.commands import tierscope
 from factories.derived import day_before, drain, send_counters
 from factories.installations import enrol
 from factories.node_fleets import dumped, let_rows_leave, several_servers
 from factories.populated import populate
 from fixtures.elsewhere import long
 from fixtures.servers import Template, running_cluster
-from nodes.test_backups import databases, lists, row_counts, tierscope
+from nodes.test_backups import databases, lists, row_counts
 from tierscope.core.database import Database
 from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.storage.base.partitions import Mode, storage_mode

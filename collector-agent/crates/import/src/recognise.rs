@@ -330,7 +330,7 @@ fn is_sadf_p(line: &str) -> bool {
 }
 
 /// A line of the text format of Prometheus that no other text has: a name with labels and a number, or a name that
-/// node_exporter gives with a number.
+/// `node_exporter` gives with a number.
 fn is_metric(line: &str) -> bool {
     let Some((series, value)) = line.trim_end().rsplit_once(' ') else {
         return false;
