@@ -98,6 +98,11 @@ class Outside:
             await asyncio.sleep(_PAUSE_SECONDS)
         raise Unavailable("the scene is over")
 
+    async def close(self) -> None:
+        """Ends the connections, within the loop that has them."""
+        if self._client is not None:
+            await self._client.aclose()
+
 
 @dataclass(slots=True)
 class Bench:
@@ -152,7 +157,10 @@ class Bench:
     async def _send_all(self) -> None:
         ways: list[tuple[Way, str]] = [("agent", name) for name in self.agents]
         ways += [(way, name) for way in OF_SAMPLES for name in self.instances]
-        await asyncio.gather(*(self._send(way, name) for way, name in ways))
+        try:
+            await asyncio.gather(*(self._send(way, name) for way, name in ways))
+        finally:
+            await self.door.close()
 
     async def _send(self, way: Way, name: str) -> None:
         try:
