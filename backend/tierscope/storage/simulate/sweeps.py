@@ -104,6 +104,10 @@ def count_open_sweeps(session: ReadSession) -> int:
 
 def find_sweep(session: ReadSession, public_id: str, *, lock: bool = False) -> SweepRow | None:
     """One sweep; `lock` keeps others from changing it until the transaction ends."""
+    if lock:
+        # Tasks first, as workers do, who hold one while they store a run of its sweep.
+        tasks = "SELECT FROM sweep_tasks t JOIN sweeps s ON s.id = t.sweep_id WHERE s.public_id = :id ORDER BY t.id"
+        session.execute(text(f"{tasks} FOR UPDATE OF t"), {"id": public_id})
     statement = text(f"{_SELECT} WHERE s.public_id = :id{' FOR UPDATE' if lock else ''}")
     return next(iter(_with_tasks(session, session.execute(statement, {"id": public_id}).mappings().all())), None)
 
