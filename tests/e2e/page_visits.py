@@ -170,7 +170,8 @@ def look_at(
         visits.refused.extend(f"{path}: {found}" for found in _read(page, "() => window.violations.splice(0)"))
     for path in sorted({path for by_page in visits.told.apart().values() for path in by_page} if axe else ()):
         where["path"] = path
-        follow(page, path)
+        # Loaded anew: within the application an answer is used again for up to a minute, and would be no second word.
+        page.goto(f"{base}{path}")
         _rest(page, scheme, path, visits)
         visits.told_again.read(page, path)
 
