@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 from redis import Redis
 
 from cli.commands import Tierscope, fresh_tierscope
+from factories.waiting import until
 from live_profile import report, zipf_load
 from live_profile.picture import take_picture
 
@@ -68,8 +68,8 @@ def _profile(
         service = _service(url)
         window = {"from": _instant(started), "to": _instant(time.time())}
         query = urllib.parse.urlencode({**window, "max_rows": 1024, "max_columns": 2000, "kind": "anon"})
-        grid = _get(f"{url}/v1/services/{service}/tiles?{query}")
-        heat = _get(f"{url}/v1/services/{service}/heat?{urllib.parse.urlencode(window)}")
+        grid = report.answer_of(f"{url}/v1/services/{service}/tiles?{query}")
+        heat = report.answer_of(f"{url}/v1/services/{service}/heat?{urllib.parse.urlencode(window)}")
         if arguments.picture:
             shown = urllib.parse.urlencode({"tab": "heatmap", **window})
             take_picture(f"{url}/services/{service}?{shown}", arguments.picture)
@@ -83,7 +83,7 @@ def _redis(scratch: Path) -> Iterator[tuple[Redis, int]]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         server = Redis(unix_socket_path=str(socket))
-        _wait(socket.exists, "redis-server made no socket")
+        until(socket.exists, "redis-server makes a socket")
         yield server, process.pid
     finally:
         process.terminate()
@@ -114,27 +114,14 @@ def _agent(
 
 
 def _service(url: str) -> str:
-    items = {item["name"]: item["id"] for item in _get(f"{url}/v1/services?limit=1000")["items"]}
+    items = {item["name"]: item["id"] for item in report.answer_of(f"{url}/v1/services?limit=1000")["items"]}
     if SERVICE not in items:
         raise RuntimeError(f"the service knows {sorted(items)}, not {SERVICE}")
     return str(items[SERVICE])
 
 
-def _get(url: str) -> Any:  # noqa: ANN401 - answers differ
-    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - an address of our own service
-        return json.loads(answer.read())
-
-
 def _instant(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def _wait(condition: Any, problem: str) -> None:  # noqa: ANN401 - a callable
-    deadline = time.monotonic() + 30
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(problem)
-        time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -25,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.processes import cpu_seconds, peak_rss_bytes
 from cli.commands import Tierscope, call, fresh_tierscope
 from factories.waiting import until
+from live_profile.report import answer_of, cost_of, resident_bytes
 
 LOSS_TARGET = "0.02"
 KINDS = np.array(["anon", "file", "tmpfs"])
@@ -94,12 +93,12 @@ def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) 
     promised = tierscope.run("up", "--detach", "--port", "0", *heat)
     status = tierscope.status()
     agent = status["components"]["agent"]["pid"]
-    cpu_before = cpu_seconds(agent)
+    before = cost_of(agent)
     ended = started + seconds
     answers: dict[str, Any] = {}
     while time.monotonic() < ended and any(program.answer_after_s is None for program in programs):
         after = time.monotonic() - started
-        listed = {item["name"]: item for item in _get(status["url"], "/v1/services?limit=1000")["items"]}
+        listed = {item["name"]: item for item in answer_of(f"{status['url']}/v1/services?limit=1000")["items"]}
         for program in programs:
             item = next((listed[name] for name in listed if name.endswith(program.name)), None)
             if item is None:
@@ -116,7 +115,7 @@ def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) 
         program.name: {
             "pids": len(program.pids()),
             "resident_bytes": sum(_pss(pid) for pid in program.pids()),
-            "mapped_bytes": max((_statm(pid, 0) for pid in program.pids()), default=0),
+            "mapped_bytes": max(map(_mapped_bytes, program.pids()), default=0),
             "heat_after_s": program.heat_after_s,
             "answer_after_s": program.answer_after_s,
             "sampled": answers.get(program.name),
@@ -124,19 +123,20 @@ def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) 
         for program in programs
     }
     said = [line for line in tierscope.run("status", expect=None).splitlines() if "heat" in line or "warning" in line]
-    cost = {"agent_cpu_ratio": (cpu_seconds(agent) - cpu_before) / took, "agent_peak_bytes": peak_rss_bytes(agent)}
+    cost = cost_of(agent)
     tierscope.run("down")
     return {
         "promised": [line for line in promised.splitlines() if "heat" in line or "samples" in line],
         "status": said,
         "load_average": os.getloadavg()[1],
-        **cost,
+        "agent_cpu_ratio": (cost["cpu_seconds"] - before["cpu_seconds"]) / took,
+        "agent_peak_bytes": cost["peak_rss_bytes"],
         "programs": seen,
     }
 
 
 def _has_heat(url: str, service: str) -> bool:
-    classes = _get(url, f"/v1/services/{service}/heat")["classes"]
+    classes = answer_of(f"{url}/v1/services/{service}/heat")["classes"]
     return any(heat["bytes"]["value"] is not None for heat in classes)
 
 
@@ -155,11 +155,6 @@ def _ratio(tierscope: Tierscope, *words: str) -> dict[str, Any]:
             for name, share in shares.items()
         },
     }
-
-
-def _get(url: str, path: str) -> Any:  # noqa: ANN401 - answers differ
-    with urllib.request.urlopen(url + path, timeout=60) as answer:  # noqa: S310 - an address of our own service
-        return json.loads(answer.read())
 
 
 def _record(program: Program, scratch: Path, minutes: int) -> Path:
@@ -190,9 +185,9 @@ def _pss(pid: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
-def _statm(pid: int, column: int) -> int:
+def _mapped_bytes(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[column]) * PAGE_BYTES
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * PAGE_BYTES
     except OSError:
         return 0
 
@@ -215,7 +210,7 @@ def _redis(size: Size, scratch: Path) -> Iterator[Program]:
         _running("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", str(scratch)) as server,
         _running(*load, "--keys", str(size.redis_keys), "--operations", "1500"),
     ):
-        until(lambda: _statm(server.pid, 1) > size.redis_keys * 500, "redis is filled")
+        until(lambda: resident_bytes(server.pid) > size.redis_keys * 500, "redis is filled")
         yield Program("redis-server", "redis-server", lambda: [server.pid])
 
 
@@ -247,7 +242,7 @@ def _java(size: Size, scratch: Path) -> Iterator[Program]:
     source = str(Path(__file__).with_name("Store.java"))
     heap = [f"-Xms{size.java_heap}", f"-Xmx{size.java_heap}", "-XX:+UseSerialGC"]
     with _running("java", *heap, source, str(size.java_mib), "20000") as server:
-        until(lambda: _statm(server.pid, 1) > size.java_mib << 20, "the JVM's store is filled")
+        until(lambda: resident_bytes(server.pid) > size.java_mib << 20, "the JVM's store is filled")
         yield Program("java", "java", lambda: [server.pid])
 
 

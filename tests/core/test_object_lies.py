@@ -12,7 +12,7 @@ from factories.api_watch import memory_bytes
 from factories.loopback import LOOPBACK, KeepAliveHandler, listening
 from factories.object_stores import BUCKET, s3_settings
 from tierscope.core.errors import ObjectMissing, Unavailable
-from tierscope.core.objects import s3, store
+from tierscope.core.objects import s3
 from tierscope.core.objects.s3 import S3Store
 from tierscope.core.objects.store import ObjectReader, checksum
 
@@ -86,7 +86,7 @@ LIES: dict[str, Callable[[Answers], None]] = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_an_object_that_is_not_what_was_put_is_refused(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
-    monkeypatch.setattr(store, "MOST_OBJECT_BYTES", 8 << 20)
+    monkeypatch.setattr(s3, "MOST_OBJECT_BYTES", 8 << 20)
     before, _ = memory_bytes(os.getpid())
     with lying(LIES[lie]) as objects, pytest.raises(Unavailable):
         objects.get(KEY)

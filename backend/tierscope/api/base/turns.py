@@ -15,7 +15,7 @@ WAITING_MAX = 128
 WAITING_OF_ONE_MAX = 48
 """A dashboard asks for all its panels at once."""
 AT_DOOR = 6
-"""Readers that are let in at once (door.py): more of them would wait for each other inside."""
+"""Readers that are let in at once (limited.py): more of them would wait for each other inside."""
 DOOR_WAITING_MAX = 1024
 DOOR_WAITING_OF_ONE_MAX = 256
 AT_DOOR_SECONDS = 2.0

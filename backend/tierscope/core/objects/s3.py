@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tierscope.core.errors import ConfigurationError, ObjectMissing, Unavailable
-from tierscope.core.objects import store
-from tierscope.core.objects.store import RETRY_SECONDS, FoundObject, check_body
+from tierscope.core.objects.store import MOST_OBJECT_BYTES, RETRY_SECONDS, FoundObject, check_body
 from tierscope.core.outgoing import OutgoingCalls
 from tierscope.core.settings import ObjectPlace, Outgoing
 
@@ -100,7 +99,7 @@ class S3Store:
         try:
             while part := body.read(_PART_BYTES):
                 read += part
-                if len(read) > store.MOST_OBJECT_BYTES:
+                if len(read) > MOST_OBJECT_BYTES:
                     raise ObjectMissing(
                         f"the object {key} is longer than one may be", retry_after_seconds=RETRY_SECONDS
                     )

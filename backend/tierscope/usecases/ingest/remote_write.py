@@ -183,7 +183,7 @@ class RemoteWrite:
             ) from error
         before = len(request)
         self._registry.resolve(request, known)
-        self._registry.note_histograms(request.histogram_series(), known.generation, self._clock())
+        self._registry.note_histograms(request.histogram_series(), known, self._clock())
         labels, reason, too_old, too_new = request.refusals()
         counts = {
             "with labels that do not fit": labels,

@@ -4,7 +4,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,8 @@ class KnownSeries:
     generation: int
     made_at: float
     """By the monotonic clock."""
+    histograms: dict[int, datetime] = field(default_factory=dict)
+    """When it was noted of stored series that they bring native histograms."""
 
 
 class SampleRegistry:
@@ -60,8 +62,6 @@ class SampleRegistry:
         self._known: KnownSeries | None = None
         self._room = 0
         self._counted_at: float | None = None
-        self._histograms: dict[int, datetime] = {}
-        self._histograms_in = -1
 
     @property
     def known(self) -> KnownSeries:
@@ -99,26 +99,23 @@ class SampleRegistry:
             ids += [None if one is None else (one.id, one.target_id) for one in stored]
         request.resolve(known.index, ids)
 
-    def note_histograms(self, series: Sequence[int], generation: int, now: datetime) -> None:
+    def note_histograms(self, series: Sequence[int], known: KnownSeries, now: datetime) -> None:
         """Notes that native histograms of these series come, so that it can be told that they are not kept.
 
         Raises:
             OutdatedError: the series are of another generation; read the request again.
         """
-        if not series:
-            return
         with self._lock:
-            if self._histograms_in != generation or len(self._histograms) > _HISTOGRAMS_MAX:
-                self._histograms, self._histograms_in = {}, generation
-            noted = self._histograms
-        due = now - HISTOGRAMS_NOTED
-        unnoted = [one for one in series if noted.get(one, due) <= due]
+            if len(known.histograms) > _HISTOGRAMS_MAX:
+                known.histograms.clear()
+            due = now - HISTOGRAMS_NOTED
+            unnoted = [one for one in series if known.histograms.get(one, due) <= due]
         if unnoted:
             with self._database.write() as transaction:
-                _require(hold_targets(transaction), generation)
+                _require(hold_targets(transaction), known.generation)
                 note_histograms(transaction, unnoted, now)
             with self._lock:
-                noted.update(dict.fromkeys(unnoted, now))
+                known.histograms.update(dict.fromkeys(unnoted, now))
 
     def _name(self, labels: Sequence[tuple[str, str]]) -> NewSeries:
         named = dict(labels)
