@@ -1,9 +1,8 @@
 """Programs that run here, measured as a user would: `python -m live_profile.services --agent BINARY --size small`.
 
 Starts redis-server, PostgreSQL under pgbench and a JVM, then `tierscope up --heat` for all three, and notes what was
-promised, what measures, when heat, page samples and a ratio are there, and what that costs. Afterwards, with the agent
-ended, every page of each is recorded for as long (`record_pages`), and the same ratio asked of that. Needs root,
-redis-server, PostgreSQL's programs and a JDK; everything ends with it.
+promised, what measures, when heat and a ratio are there, and what that costs. Needs root, redis-server, PostgreSQL's
+programs and a JDK; everything ends with it.
 """
 
 import argparse
@@ -14,23 +13,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from cli.commands import Tierscope, call, fresh_tierscope
+from cli.commands import Tierscope, fresh_tierscope
 from factories.waiting import until
 from live_profile.report import answer_of, cost_of, resident_bytes
 
 LOSS_TARGET = "0.02"
-KINDS = np.array(["anon", "file", "tmpfs"])
-RECORDER = Path("collector-agent/target/release/examples/record_pages")
 LOOK_EVERY_SECONDS = 5.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -54,10 +46,9 @@ SIZES = {
 
 @dataclass(slots=True)
 class Program:
-    """A program under load: what `--heat` calls it, and what was seen of it."""
+    """A program under load, by the name that `--heat` takes, and what was seen of it."""
 
     name: str
-    word: str
     pids: Callable[[], list[int]]
     heat_after_s: float | None = None
     answer_after_s: float | None = None
@@ -69,7 +60,6 @@ def main() -> int:
     parser.add_argument("--agent", type=Path, required=True, help="the agent's release binary")
     parser.add_argument("--size", choices=sorted(SIZES), required=True)
     parser.add_argument("--minutes", type=int, default=16, help="to wait for a ratio of each at most")
-    parser.add_argument("--recorded-minutes", type=int, default=12, help="to record every page for")
     arguments = parser.parse_args()
     os.environ["TIERSCOPE_AGENT_BINARY"] = str(arguments.agent)
     with ExitStack() as stack:
@@ -79,16 +69,12 @@ def main() -> int:
         size = SIZES[arguments.size]
         programs = [stack.enter_context(start(size, scratch)) for start in (_redis, _postgres, _java)]
         found = _measure(tierscope, programs, arguments.minutes * 60)
-        with ThreadPoolExecutor() as recorders:
-            traces = list(recorders.map(lambda one: _record(one, scratch, arguments.recorded_minutes), programs))
-        for program, trace in zip(programs, traces, strict=True):
-            found["programs"][program.name]["every_page"] = _ratio(tierscope, str(trace))
     print(json.dumps({"size": arguments.size, **found}, indent=2))
     return 0
 
 
 def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) -> dict[str, Any]:
-    heat = [word for program in programs for word in ("--heat", program.word)]
+    heat = [word for program in programs for word in ("--heat", program.name)]
     started = time.monotonic()
     promised = tierscope.run("up", "--detach", "--port", "0", *heat)
     status = tierscope.status()
@@ -106,8 +92,8 @@ def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) 
             if program.heat_after_s is None and _has_heat(status["url"], item["id"]):
                 program.heat_after_s = after
             if program.heat_after_s is not None and program.answer_after_s is None:
-                answer = _ratio(tierscope, "--service", item["id"], "--replay")
-                if answer["answer"] != "refused":
+                answer = _ratio(tierscope, item["id"])
+                if answer is not None:
                     program.answer_after_s, answers[program.name] = after, answer
         time.sleep(LOOK_EVERY_SECONDS)
     took = time.monotonic() - started
@@ -118,7 +104,7 @@ def _measure(tierscope: Tierscope, programs: Sequence[Program], seconds: float) 
             "mapped_bytes": max(map(_mapped_bytes, program.pids()), default=0),
             "heat_after_s": program.heat_after_s,
             "answer_after_s": program.answer_after_s,
-            "sampled": answers.get(program.name),
+            "advised": answers.get(program.name),
         }
         for program in programs
     }
@@ -140,40 +126,12 @@ def _has_heat(url: str, service: str) -> bool:
     return any(heat["bytes"]["value"] is not None for heat in classes)
 
 
-def _ratio(tierscope: Tierscope, *words: str) -> dict[str, Any]:
-    ended = call("recommend", *words, "--loss-target", LOSS_TARGET, "--json", env=tierscope.env)
-    if not ended.stdout.startswith("{"):
-        return {"answer": "refused", "sentence": ended.stderr.strip()[:400]}
-    answer = json.loads(ended.stdout)
-    shares = {candidate["name"]: candidate["share_on_slow"] for candidate in answer["candidates"]}
-    return {
-        "answer": answer["answer"],
-        "sentence": answer["sentence"],
-        "range": answer["range"],
-        "share_on_slow": {
-            name: [share["value"], (share.get("interval") or {}).get("lo"), (share.get("interval") or {}).get("hi")]
-            for name, share in shares.items()
-        },
-    }
-
-
-def _record(program: Program, scratch: Path, minutes: int) -> Path:
-    """A page trace of every page of the program, by intervals of ten seconds."""
-    words = [str(RECORDER), "10", str(minutes * 6), *map(str, program.pids())]
-    rows = np.frombuffer(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout, "<u8").reshape(-1, 4)
-    interval, pid, page, kind = rows.T
-    # Two processes have pages of one number: what a trace counts is which of all pages it is, by address.
-    _, numbers = np.unique(np.rec.fromarrays([pid, page]), return_inverse=True)
-    table = {
-        "interval": pa.array(interval.astype(np.int32)),
-        "page": pa.array(numbers.astype(np.uint64)),
-        "loads": pa.array(np.ones(len(rows), np.int32)),
-        "stores": pa.array(np.zeros(len(rows), np.int32)),
-        "kind": pa.array(KINDS[kind]),
-    }
-    path = scratch / f"{program.name}.parquet"
-    pq.write_table(pa.table(table), path)
-    return path
+def _ratio(tierscope: Tierscope, service: str) -> dict[str, Any] | None:
+    """What is advised; None where it is refused."""
+    words = ("--service", service, "--replay", "--loss-target", LOSS_TARGET, "--json")
+    written = tierscope.run("recommend", *words, expect=None)
+    answer = json.loads(written) if written.startswith("{") else {"answer": "refused"}
+    return None if answer["answer"] == "refused" else {name: answer[name] for name in ("answer", "sentence", "range")}
 
 
 def _pss(pid: int) -> int:
@@ -211,7 +169,7 @@ def _redis(size: Size, scratch: Path) -> Iterator[Program]:
         _running(*load, "--keys", str(size.redis_keys), "--operations", "1500"),
     ):
         until(lambda: resident_bytes(server.pid) > size.redis_keys * 500, "redis is filled")
-        yield Program("redis-server", "redis-server", lambda: [server.pid])
+        yield Program("redis-server", lambda: [server.pid])
 
 
 @contextmanager
@@ -233,7 +191,7 @@ def _postgres(size: Size, scratch: Path) -> Iterator[Program]:
         run("pgbench", *here, "-i", "-q", "-s", str(size.pgbench_scale), "bench")
         load = [str(tools / "pgbench"), *here, "-c", "2", "-R", "100", "-T", "7200", "bench"]
         with _running(*load, **alone):
-            yield Program("postgres", "postgres", lambda: [server.pid, *_children(server.pid)])
+            yield Program("postgres", lambda: [server.pid, *_children(server.pid)])
 
 
 @contextmanager
@@ -243,7 +201,7 @@ def _java(size: Size, scratch: Path) -> Iterator[Program]:
     heap = [f"-Xms{size.java_heap}", f"-Xmx{size.java_heap}", "-XX:+UseSerialGC"]
     with _running("java", *heap, source, str(size.java_mib), "20000") as server:
         until(lambda: resident_bytes(server.pid) > size.java_mib << 20, "the JVM's store is filled")
-        yield Program("java", "java", lambda: [server.pid])
+        yield Program("java", lambda: [server.pid])
 
 
 def _children(pid: int) -> list[int]:
