@@ -7,12 +7,15 @@ import classes from './access/LoginNotice.module.css'
 export function BusyBanner() {
   const waiting = useIsFetching({ predicate: isToldToWait })
   if (waiting === 0) return null
-  const parts = waiting === 1 ? 'One part of this page waits' : `${waiting} parts of this page wait`
+  const parts =
+    waiting === 1
+      ? 'One part of this page waits for its turn and comes by itself.'
+      : `${waiting} parts of this page wait for their turn and come by themselves.`
   return (
     <div className={classes.notice} role="status" data-testid="busy-banner">
       <IconHourglass size={15} aria-hidden />
       <span>
-        <strong>Many people read at once.</strong> {parts} and will be loaded by themselves, when the service said.
+        <strong>Many people read at once.</strong> {parts}
       </span>
     </div>
   )
