@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from kombu.exceptions import OperationalError
 
 from factories.acknowledged import OF_SAMPLES, Account, Senders, Way
 from factories.installations import Enrolled
@@ -233,7 +234,7 @@ class Bench:
 
     def wake(self, task: str) -> None:
         """Puts a task into the queue, as the scheduler does at its time; nothing where the queue is away."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, OperationalError):
             send_tasks(self.stage.queue.url(), task)
 
     def servers(self) -> Iterator[Database]:

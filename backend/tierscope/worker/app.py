@@ -42,7 +42,10 @@ def broker_options(queue_url: str | None) -> dict[str, object]:
         transport = {"data_folder_in": str(folder), "data_folder_out": str(folder), "processed_folder": str(folder)}
         return {"broker_url": "filesystem://", "broker_transport_options": transport, "result_backend": None}
     address = queue_url.replace("unix://", "redis+socket://", 1)
-    return {"broker_url": address, "result_backend": address}
+    # Messages only wake, so that the queue need not keep those that were taken. Where its server dies, kombu 5.7 looks
+    # for them over a connection that is gone, raises AttributeError, and the worker works no more.
+    transport = {"ack_emulation": False}
+    return {"broker_url": address, "broker_transport_options": transport, "result_backend": address}
 
 
 def make_app(settings: Settings) -> Celery:
