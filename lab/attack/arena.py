@@ -9,11 +9,13 @@ from pathlib import Path
 
 import httpx
 
+from attack.middleman import Middleman, middleman
 from attack.trail import Trail
 from bench.queries import PAGES
 from factories.api_watch import memory_mib
 from factories.installations import Enrolled, enrol
 from factories.loopback import LOOPBACK
+from factories.object_stores import empty_bucket, s3_environment, s3_server
 from factories.oidc_provider import CLIENT_ID, CLIENT_SECRET, Provider, oidc_provider
 from factories.people import session_of
 from factories.populated import Populated, populate, populate_by_api
@@ -56,6 +58,8 @@ class Arena:
     """Headers of a session by role; they do for writes too."""
     provider: Provider
     """Of logins; attacks make it lie."""
+    objects: Middleman
+    """Between the service and its object store; attacks make it lie."""
     redirecting: WebReceiver
     """A receiver that the settings allow; attacks make it redirect."""
     agent_binary: Path | None
@@ -97,7 +101,11 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
         stack.callback(queue.stop)
         redirecting = stack.enter_context(web_receiver())
         provider = stack.enter_context(oidc_provider())
-        settings = {
+        bucket = stack.enter_context(s3_server())
+        empty_bucket(bucket)
+        objects = stack.enter_context(middleman(bucket))
+        settings = s3_environment(objects.address) | {
+            "TIERSCOPE_OBJECTS__READ_SECONDS": "2",
             "TIERSCOPE_OIDC__ISSUER": provider.issuer,
             "TIERSCOPE_OIDC__CLIENT_ID": CLIENT_ID,
             "TIERSCOPE_OIDC__CLIENT_SECRET": CLIENT_SECRET,
@@ -109,7 +117,7 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
             "TIERSCOPE_LOG_LEVEL": "warning",
             # Nothing hides behind them.
             "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
-            "TIERSCOPE_OUTGOING__ALLOW": redirecting.place,
+            "TIERSCOPE_OUTGOING__ALLOW": f"{redirecting.place},{objects.place}",
             "TIERSCOPE_OUTGOING__CONNECT_SECONDS": "0.5",
             "TIERSCOPE_OUTGOING__TOTAL_SECONDS": "2",
         }
@@ -137,6 +145,7 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
             host=host,
             sessions={role: session_of(database, name=f"a-{role}", role=role) for role in ROLES},
             provider=provider,
+            objects=objects,
             redirecting=redirecting,
             agent_binary=agent_binary,
             idle_mib=idle_mib,

@@ -18,6 +18,7 @@ from attack import (
     rebinding,
     smuggling,
     stored_rows,
+    stores,
 )
 from attack.play import Attack
 
@@ -34,6 +35,7 @@ ATTACKS = (
     Attack("callers", "Every operation by every kind of caller", callers.attack),
     Attack("browsers", "Forged writes, fixed sessions, strange cookies", browsers.attack),
     Attack("logins", "A login provider that lies and hangs, forged and replayed callbacks", logins.attack),
+    Attack("stores", "An object store that lies, hangs and forgets", stores.attack),
     Attack("rebinding", "Foreign and doubled Host headers, with tokens and proxies' headers", rebinding.attack),
     Attack("outgoing", "Internal addresses as receivers and in reports, by redirect too", outgoing.attack),
     Attack("smuggling", "Hidden requests, heads without end, what is no HTTP", smuggling.attack),

@@ -13,9 +13,10 @@ from faults.stage import NotHereError
 from fixtures.elsewhere import long, one_of_each_kind
 
 SEED = int(os.environ.get("ATTACK_SEED", "1"))
-KEPT = {attack.name for attack in ATTACKS} - {"bodies", "documents", "callers"}
+KEPT = {attack.name for attack in ATTACKS} - {"bodies", "documents", "callers", "stores"}
 """test_memory.py in lab/bench sends bodies that are more than they seem, test_body_limits.py and test_properties.py
-send some to every route, and test_permissions.py asks all of them as every kind of caller."""
+send some to every route, test_permissions.py asks all of them as every kind of caller, and test_object_lies.py
+reads each lie of a store."""
 pytestmark = [long, pytest.mark.slow, pytest.mark.running_clock]
 
 

@@ -37,6 +37,15 @@ class Answers(KeepAliveHandler):
         """Says it."""
         type(self).say(self)
 
+    def do_PUT(self) -> None:  # noqa: N802 - likewise
+        """Takes what comes, and keeps nothing."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send(b"")
+
+    def do_HEAD(self) -> None:  # noqa: N802 - likewise
+        """As it says it of a read."""
+        type(self).say(self)
+
     def send(self, body: bytes, length: int | None = None, status: int = 200, **headers: str) -> None:
         """An answer, with a length that may be another."""
         self.send_response(status)
@@ -44,7 +53,8 @@ class Answers(KeepAliveHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body) if length is None else length))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
 
 @contextmanager
@@ -92,6 +102,18 @@ def test_an_object_that_is_not_what_was_put_is_refused(monkeypatch: pytest.Monke
         objects.get(KEY)
     after, _ = memory_bytes(os.getpid())
     assert after - before < 64 << 20
+
+
+@pytest.mark.parametrize("status", [200, 403, 404])
+def test_a_server_that_takes_everything_and_keeps_nothing_is_not_believed(status: int) -> None:
+    page = b"<html>Welcome</html>"
+    with lying(lambda answer: answer.send(page, status=status)) as objects, pytest.raises(Unavailable):
+        objects.put(KEY, BODY)
+
+
+def test_what_is_there_was_put() -> None:
+    with lying(lambda answer: answer.send(BODY)) as objects:
+        objects.put(KEY, BODY)
 
 
 def test_what_was_put_is_read() -> None:

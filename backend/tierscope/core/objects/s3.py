@@ -58,10 +58,21 @@ class S3Store:
         )
 
     def put(self, key: str, body: bytes) -> None:
-        """Store it; the server compares the bytes that came with our checksum before it answers."""
+        """Store it, and ask for it: the server compares the bytes that came with our checksum before it answers.
+
+        What answers every request with 200 is no S3; rows would give up their bodies to it.
+        """
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        place = {"Bucket": self._bucket, "Key": self._prefix + key}
         with _translated():
-            self._client.put_object(Bucket=self._bucket, Key=self._prefix + key, Body=body, ChecksumSHA256=digest)
+            self._client.put_object(**place, Body=body, ChecksumSHA256=digest)
+            there = self._client.head_object(**place)["ContentLength"]
+        if there != len(body):
+            raise Unavailable(
+                f"the object store took {len(body)} bytes and has {there} of them",
+                next_step="Check its endpoint URL: does an S3 server answer there?",
+                retry_after_seconds=RETRY_SECONDS,
+            )
 
     def get(self, key: str, digest: str | None = None) -> bytes:
         """Read it whole."""

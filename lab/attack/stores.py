@@ -1,0 +1,118 @@
+"""An object store that lies, hangs and forgets, while pages are read and hours are moved into it."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import datetime, timedelta
+
+from attack.assault import Assault
+from core.test_object_lies import LIES, Answers
+from factories.object_stores import s3_settings
+from factories.waiting import until
+from tierscope.core.clock import utc_now
+from tierscope.core.database import Database
+from tierscope.core.errors import Unavailable
+from tierscope.core.objects.open import open_store
+from tierscope.core.objects.store import RETRY_SECONDS
+from tierscope.usecases.objects.mover import MoveObjects
+
+AT_ONCE = 60
+"""More than the service has threads."""
+
+
+def attack(assault: Assault) -> None:
+    """Hours that a store forgets stay rows; then each lie about an hour of a host of its own; then silence."""
+    objects, hosts = assault.arena.objects, assault.arena.made.ids["host_id"]
+    before = {host: _grid(assault, host) for host in hosts}
+    assert all(before.values()), "hosts without tiles"
+    objects.lie = _welcome
+    try:
+        _move(assault)
+        assault.found("hours were moved to what answers everything with 200")
+    except Unavailable:
+        pass
+    finally:
+        objects.lie = None
+    for host in hosts:
+        if _grid(assault, host) != before[host]:
+            assault.found("a store that keeps nothing got what rows had")
+    assert _move(assault) >= len(hosts)
+    *told, silent = hosts
+    for host, name in zip(told, assault.some(LIES, 2), strict=False):
+        _lie(assault, host, name, before[host])
+    _silent(assault, silent, before[silent])
+
+
+def _lie(assault: Assault, host: str, name: str, right: bytes | None) -> None:
+    objects = assault.arena.objects
+    objects.lie, objects.asked = LIES[name], 0
+    try:
+        _refused(assault, host, name)
+    finally:
+        objects.lie = None
+    if not objects.asked:
+        assault.found(f"{name}: nobody asked the store")
+    _right_again(assault, host, name, right)
+
+
+def _refused(assault: Assault, host: str, what: str, expect: tuple[int, ...] = (503,)) -> None:
+    answer = assault.ask("GET", _path(assault, host), headers=assault.arena.admin, expect=expect, what=what)
+    if answer is not None and "retry-after" not in answer.headers:
+        assault.found(f"{what}: nobody is told when to ask again")
+
+
+def _right_again(assault: Assault, host: str, what: str, right: bytes | None) -> None:
+    """What cannot be reached is not asked for a while; then it answers as before."""
+    seen: list[bytes | None] = []
+
+    def answered() -> bool:
+        seen.append(_grid(assault, host, expect=(200, 503)))
+        return seen[-1] is not None
+
+    until(answered, f"tiles are read again after {what}", seconds=2 * RETRY_SECONDS)
+    if seen[-1] != right:
+        assault.found(f"other tiles than before: {what}")
+
+
+def _silent(assault: Assault, host: str, right: bytes | None) -> None:
+    """Many readers of what a server that says nothing has: everybody else is served."""
+    objects, go_on = assault.arena.objects, threading.Event()
+    objects.lie, objects.asked = lambda _: _wait(go_on), 0
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            waiting = [pool.submit(_refused, assault, host, "silence", (429, 503)) for _ in range(AT_ONCE)]
+            while not all(one.done() for one in waiting):
+                assault.ask("GET", "/v1/hosts", headers=assault.arena.admin, expect=(200,), what="beside readers")
+        assault.notes.append(f"{AT_ONCE} readers asked a silent store {objects.asked} times")
+    finally:
+        objects.lie = None
+        go_on.set()
+    _right_again(assault, host, "silence", right)
+
+
+def _wait(go_on: threading.Event) -> None:
+    go_on.wait()
+
+
+def _welcome(answer: Answers) -> None:
+    answer.send(b"<html>Welcome</html>")
+
+
+def _path(assault: Assault, host: str) -> str:
+    return f"/v1/services/{assault.arena.made.ids['service_id'][0]}/tiles?host={host}&from=-2d"
+
+
+def _grid(assault: Assault, host: str, expect: tuple[int, ...] = (200,)) -> bytes | None:
+    answer = assault.ask("GET", _path(assault, host), headers=assault.arena.admin, expect=expect)
+    return str(answer.json()["cells"]).encode() if answer is not None and answer.status_code == 200 else None
+
+
+def _move(assault: Assault) -> int:
+    """As the worker does, of hours that have no end yet too."""
+    settings = s3_settings(assault.arena.objects.address)
+    ahead: Callable[[], datetime] = lambda: utc_now() + timedelta(hours=2)  # noqa: E731
+    store = open_store(settings)
+    assert store is not None
+    with closing(Database(assault.arena.database_url, objects=store)) as database:
+        return MoveObjects(database, store, ahead).run(full=True).objects
