@@ -1,5 +1,7 @@
 """Backup and restore of real data: a fresh instance answers the same, and a damaged file loses nothing."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from fixtures.servers import Template
 from tierscope.api.app import create_app
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
+from tierscope.core.embedded.process import ProcessId, identify, is_running, list_children
 from tierscope.core.errors import TierscopeError
 from tierscope.core.settings import Settings
 from tierscope.storage.base.schema import schema_state
@@ -193,3 +196,20 @@ def test_a_truncated_backup_loses_nothing(template: Template, database_url: str,
         assert done.status == 1
         assert "pg_restore" in done.stderr
         assert row_counts(database_url) == counts | {"events": counts["events"] + 1}
+
+
+def test_a_tool_ends_with_its_command(database_url: str) -> None:
+    def sleeping(parent: int) -> list[ProcessId]:
+        children = {child: Path(f"/proc/{child}/cmdline") for child in list_children(parent)}
+        found = (identify(child) for child, path in children.items() if b"pg_sleep" in path.read_bytes())
+        return [one for one in found if one is not None]
+
+    asked = (
+        "import sys; from tierscope.cli.operate.client_tools import ClientTools, Settings;"
+        "ClientTools(Settings(), demo=False).run(sys.argv[1], ['psql', '-c', 'SELECT pg_sleep(600)', ''])"
+    )
+    with subprocess.Popen([sys.executable, "-c", asked, database_url]) as command:
+        until(lambda: sleeping(command.pid), "the tool runs", alive={"the command": command})
+        (tool,) = sleeping(command.pid)
+        command.kill()
+    until(lambda: not is_running(tool), "the tool has ended")

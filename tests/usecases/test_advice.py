@@ -209,6 +209,10 @@ def test_a_run_judges_each_hour_and_ends_what_expired(database: Database) -> Non
     third = run.run()
     assert third is not None
     assert third.subjects == 1
+    at[0] -= timedelta(hours=26)
+    fourth = run.run()
+    assert fourth is not None
+    assert fourth.subjects == 1, "a clock that was ahead and is set back delays nothing"
 
 
 def test_a_round_over_a_large_fleet_takes_several_runs(database: Database) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], datetime]
 """Returns now, aware, UTC."""
+CLOCKS_APART = timedelta(minutes=1)
+"""As far ahead may the clock of another process be."""
 
 
 def _wall() -> datetime:
@@ -18,6 +20,11 @@ _clock: list[Clock] = [_wall]
 def utc_now() -> datetime:
     """Returns now, aware, UTC: the wall clock's time, or that of the clock that was set."""
     return _clock[-1]()
+
+
+def was_within(span: timedelta, at: datetime, now: datetime) -> bool:
+    """Whether `at` is less than `span` ago. What lies ahead of now was noted before a clock was set back: it is not."""
+    return -CLOCKS_APART <= now - at < span
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from contextlib import suppress
@@ -13,6 +14,7 @@ import typer
 from tierscope.cli.base.exits import fail
 from tierscope.cli.base.instance import find_instance
 from tierscope.core.embedded.account import choose_account
+from tierscope.core.embedded.process import tie_to_parent
 from tierscope.core.settings import Settings
 
 DEADLOCK = "deadlock detected"
@@ -38,7 +40,7 @@ class ClientTools:
         writes: IO[bytes] | None = None,
         options: str = "",
     ) -> str:
-        """Run a tool; an empty argument stands for the database's name.
+        """Run a tool, which ends with this process; an empty argument stands for the database's name.
 
         With `tries`, a tool of one transaction begins again where it and another session waited for each other, and the
         server chose to end its transaction. Returns what it printed, where it is to be `quiet`. `reads` is what it gets
@@ -62,6 +64,7 @@ class ClientTools:
                 done = subprocess.run(  # noqa: S603
                     words,
                     env=env,
+                    preexec_fn=tie_to_parent(signal.SIGTERM),
                     stdout=subprocess.PIPE if quiet else None,
                     stderr=subprocess.PIPE,
                     text=True,
@@ -91,6 +94,7 @@ def _piped(words: list[str], env: dict[str, str], reads: IO[bytes] | None, write
             stdin=subprocess.PIPE if reads is not None else subprocess.DEVNULL,
             stdout=into,
             stderr=messages,
+            preexec_fn=tie_to_parent(signal.SIGTERM),  # noqa: PLW1509 - likewise
         ) as ended,
     ):
         if reads is not None and ended.stdin is not None:

@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, was_within
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Window
@@ -95,7 +95,7 @@ class RefreshAdvice:
         with self._database.read() as session:
             now = self._clock()
             present = stored.read_round(session) or Round(now)
-            if present.ended_at is not None and now - present.ended_at < LOOK_EVERY:
+            if present.ended_at is not None and was_within(LOOK_EVERY, present.ended_at, now):
                 return [], [], present
             services = stored.services_to_judge(session, since=now - SPAN)
             priced = stored.is_priced_since(session, present.began_at)
@@ -106,7 +106,7 @@ class RefreshAdvice:
         new_hosts = [number for number in hosts if number > present.after_host or number in young]
         if (new_services or new_hosts) and not priced:
             return new_services, new_hosts, replace(present, ended_at=None)
-        if now - present.began_at < EVERY and not priced:
+        if was_within(EVERY, present.began_at, now) and not priced:
             return [], [], replace(present, ended_at=now)
         return services, hosts, Round(now)
 

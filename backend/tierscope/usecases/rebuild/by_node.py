@@ -6,7 +6,7 @@ from functools import partial
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, was_within
 from tierscope.core.errors import Unavailable
 from tierscope.domain.base.jobs import JOBS, OF_THE_FLEET, Job
 from tierscope.usecases.nodes.fleet import Nodes
@@ -47,7 +47,7 @@ class DrainNodes:
     def _awaits_a_node(self) -> bool:
         """Whether a node is away that may be back soon: what is made of all hosts now would lack its own for good."""
         since = [node.away_since for node in self._nodes.listed() if node.away_since is not None]
-        return any(self._clock() - at < AWAITED for at in since)
+        return any(was_within(AWAITED, at, self._clock()) for at in since)
 
     def _drain(self, number: int, at_most: timedelta, jobs: Sequence[Job] = JOBS) -> Drained:
         kept = self._open.setdefault(number, OpenBuckets())

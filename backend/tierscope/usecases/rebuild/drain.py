@@ -12,7 +12,7 @@ from random import Random
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, was_within
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import (
     CAPACITY_DAYS,
@@ -160,7 +160,7 @@ class DrainMarks:
 
     def _longest_held(self, now: datetime) -> timedelta:
         """The longest that a host holds samples back, looked up once a minute: so long a bucket stays open."""
-        if self._held is None or now - self._held[0] >= _HELD_KEPT:
+        if self._held is None or not was_within(_HELD_KEPT, self._held[0], now):
             with self._database.read() as session:
                 self._held = (now, timedelta(seconds=longest_held_seconds(session)))
         return self._held[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, was_within
 from tierscope.core.database import Database, ReadSession
 from tierscope.domain.base.figures import Window
 from tierscope.domain.knobs.machine import read_host
@@ -148,7 +148,7 @@ class ReplayPlacements:
             running = read_running_policy(session, service_id, asked)
             before = find_placement(session, service_id, running.policy.policy)
             same = before is not None and before.body["settings"] == dict(running.policy.settings)
-            if before is not None and same and now - before.made_at < _good_for(before.body):
+            if before is not None and same and was_within(_good_for(before.body), before.made_at, now):
                 return False
             made = replay_service(session, service_id, running.policy, now)
         if made is None:

@@ -12,8 +12,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from tierscope.core.clock import was_within
+
 LIFETIME = timedelta(minutes=10)
-CLOCKS_APART = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,7 @@ def resume(cookie: str, *, now: datetime) -> Handshake | None:
         next_path = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
     except (ValueError, OverflowError, OSError):
         return None
-    # Processes on other machines may be a little ahead.
-    fresh = -CLOCKS_APART <= now - began_at <= LIFETIME
-    return Handshake(cookie, next_path, began_at) if fresh else None
+    return Handshake(cookie, next_path, began_at) if was_within(LIFETIME, began_at, now) else None
 
 
 def _encoded(value: bytes) -> str:
