@@ -16,7 +16,7 @@ from fixtures.elsewhere import long, long_with_timescaledb
 from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.errors import Conflict, NotFound, UnknownCredential, Unprocessable
+from tierscope.core.errors import Conflict, NotFound, Unavailable, UnknownCredential, Unprocessable
 from tierscope.core.settings import Settings
 from tierscope.domain.heat.columns import unpack_columns
 from tierscope.storage.heat.services import list_buckets, read_bodies
@@ -219,6 +219,28 @@ def test_a_host_that_is_to_be_purged_sends_in_vain(database: Database) -> None:
     (refused,) = store(database, host, [batches.full_batch(host_id=host.id, seq=1)])
     assert isinstance(refused, UnknownCredential)
     assert rows_by(database, "host_id", host.identity.id) == {}
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_service_that_goes_while_its_batch_is_stored_is_no_fault(database: Database) -> None:
+    host = enrol(database)
+    with database.write() as transaction:
+        transaction.execute(
+            text(
+                "CREATE FUNCTION purge_meanwhile() RETURNS trigger LANGUAGE plpgsql AS"
+                " 'BEGIN DELETE FROM services WHERE id = NEW.service_id; RETURN NEW; END'"
+            )
+        )
+        transaction.execute(
+            text("CREATE TRIGGER purge BEFORE INSERT ON host_services FOR EACH ROW EXECUTE FUNCTION purge_meanwhile()")
+        )
+    with pytest.raises(Unavailable, match="just been removed") as refused:
+        store(database, host, [batches.full_batch(host_id=host.id)])
+    assert refused.value.retry_after_seconds
+    with database.write() as transaction:
+        transaction.execute(text("DROP TRIGGER purge ON host_services"))
+    (stored,) = store(database, host, [batches.full_batch(host_id=host.id)])
+    assert not isinstance(stored, Exception)
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)

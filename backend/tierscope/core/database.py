@@ -345,6 +345,10 @@ def _known(error: Exception, cause: BaseException | None, *, disconnected: bool)
         return SlowQuery("a statement ran into the limit for reads", retry_after_seconds=5)
     if isinstance(cause, pg_errors.LockNotAvailable | pg_errors.DeadlockDetected | pg_errors.SerializationFailure):
         return Unavailable("the database is busy with another change", retry_after_seconds=1)
+    if isinstance(cause, pg_errors.ForeignKeyViolation):
+        # A purge or a restore came between the look and the write; the next try looks again.
+        name = cause.diag.constraint_name
+        return Unavailable(f"what this refers to has just been removed ({name})", retry_after_seconds=1)
     if type(cause) is psycopg.DataError or isinstance(cause, _UNFIT_TEXT):
         # The driver's own refusal, before anything was sent, or the server's: a NUL or half a character in a text.
         return BadRequest(_NO_SUCH_TEXT)
