@@ -222,6 +222,17 @@ def test_a_host_that_is_to_be_purged_sends_in_vain(database: Database) -> None:
 
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
+def test_a_run_does_not_wait_for_a_clock_that_was_set_back(database: Database) -> None:
+    host = enrol(database)
+    store(database, host, [batches.full_batch(host_id=host.id)])
+    Purges(database).start("host", host.id, confirm="node-1", actor="test")
+    ahead = iter([timedelta(hours=26)])
+    work = PurgeWork(Nodes(database), lambda: utc_now() + next(ahead, timedelta()))
+    assert work.run(at_most=LONG).finished == 0, "its time is up; else it would go on for 26 hours"
+    assert work.run(at_most=LONG).finished == 1
+
+
+@pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_a_service_that_goes_while_its_batch_is_stored_is_no_fault(database: Database) -> None:
     host = enrol(database)
     with database.write() as transaction:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], datetime]
@@ -25,6 +26,22 @@ def utc_now() -> datetime:
 def was_within(span: timedelta, at: datetime, now: datetime) -> bool:
     """Whether `at` is less than `span` ago. What lies ahead of now was noted before a clock was set back: it is not."""
     return -CLOCKS_APART <= now - at < span
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """How long work may go on by a clock that may be set meanwhile: set back, time is up, as it is past the end."""
+
+    begun: datetime
+    span: timedelta
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether nothing more may begin."""
+        return not was_within(self.span, self.begun, now)
+
+    def left(self, now: datetime) -> timedelta:
+        """What is left of it."""
+        return timedelta() if self.is_over(now) else self.begun + self.span - now
 
 
 @contextmanager

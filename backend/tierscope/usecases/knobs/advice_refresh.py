@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from tierscope.core.clock import Clock, was_within
+from tierscope.core.clock import Clock, TimeLimit, was_within
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.figures import Window
@@ -69,7 +69,7 @@ class RefreshAdvice:
         judged again at each look, as many as time allows: their heat and counters have only begun to come. So are
         services whose hosts, inventories or replays have changed.
         """
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         done = Refreshed()
         with self._database.write() as lock:
             if not stored.lock_refresh(lock):
@@ -78,12 +78,12 @@ class RefreshAdvice:
             services, hosts, now = self._turn()
             refresh_service = partial(self._refresh_service, ServiceCosts(self._context))
             for number, public_id in services:
-                if self._clock() >= deadline:
+                if limit.is_over(self._clock()):
                     break
                 self._guarded(done, refresh_service, number, public_id)
                 now = replace(now, after_service=max(now.after_service, number))
             for number in hosts:
-                if self._clock() >= deadline:
+                if limit.is_over(self._clock()):
                     break
                 self._guarded(done, self._refresh_host, number)
                 now = replace(now, after_host=max(now.after_host, number))

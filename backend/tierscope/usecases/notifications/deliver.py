@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, TimeLimit
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
 from tierscope.domain.base.copying import copied
@@ -53,19 +53,19 @@ class DeliverNotifications:
 
     def run(self, *, at_most: timedelta = AT_MOST) -> Delivered | None:
         """Plan and send until nothing is due or time is up; None while another notifier is at it."""
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         done = Delivered()
         with self._database.write() as lock:
             if not lock_notifier(lock):
                 return None
             more = True
-            while more and self._clock() < deadline:
+            while more and not limit.is_over(self._clock()):
                 more = self._plan(done)
             with self._database.read() as session:
                 receivers = {receiver.name: receiver for receiver in read_stored_routing(session).routing.receivers}
                 due = outbox.due_receivers(session, self._clock())
             with ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="notify") as pool:
-                served = [pool.submit(self._serve, name, receivers, deadline - self._clock()) for name in due]
+                served = [pool.submit(self._serve, name, receivers, limit.left(self._clock())) for name in due]
                 for sent, failed in (future.result() for future in served):
                     done.sent += sent
                     done.failed += failed
@@ -81,9 +81,9 @@ class DeliverNotifications:
 
     def _serve(self, name: str, receivers: Mapping[str, Receiver], at_most: timedelta) -> tuple[int, int]:
         """Send what is due to one receiver, until one shows that it does not answer; how many were sent, and failed."""
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         sent = failed = 0
-        while self._clock() < deadline:
+        while not limit.is_over(self._clock()):
             with self._database.read() as session:
                 rows = outbox.due_notifications(session, name, self._clock(), _BATCH)
             if not rows:
@@ -94,7 +94,7 @@ class DeliverNotifications:
                 failed += failure is not None
                 if failure is not None and not failure.is_refusal:
                     return sent, failed
-                if self._clock() >= deadline:
+                if limit.is_over(self._clock()):
                     break
         return sent, failed
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, TimeLimit
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.objects.store import ObjectStore
@@ -36,9 +36,9 @@ class ObjectsByNode:
         Raises:
             Unavailable: the store cannot be reached.
         """
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         done, left = self._on_each(
-            lambda own: MoveObjects(own, self._store, self._clock).run(full=True, at_most=deadline - self._clock())
+            lambda own: MoveObjects(own, self._store, self._clock).run(full=True, at_most=limit.left(self._clock()))
         )
         sums = (sum(getattr(one, name) for one in done) for name in ("objects", "size_bytes", "deleted"))
         return Moved(*sums), left

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, TimeLimit
 from tierscope.core.database import Database
 from tierscope.core.objects.store import ObjectStore, checksum
 from tierscope.domain.base.buckets import hour_of
@@ -54,11 +54,11 @@ class MoveObjects:
         Raises:
             Unavailable: the store cannot be reached. Rows keep their bodies until it can.
         """
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         count = size = 0
         for kind in KINDS:
             for due in self._due(kind, full=full):
-                if self._clock() >= deadline:
+                if limit.is_over(self._clock()):
                     break
                 try:
                     moved = self._move(due)
@@ -66,7 +66,7 @@ class MoveObjects:
                     continue
                 count, size = count + (moved > 0), size + moved
         deleted = 0
-        while self._clock() < deadline and (gone := self._delete()):
+        while not limit.is_over(self._clock()) and (gone := self._delete()):
             deleted += gone
         return Moved(count, size, deleted)
 

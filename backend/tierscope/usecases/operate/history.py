@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import orjson
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, TimeLimit
 from tierscope.core.database import Database, ReadSession
 from tierscope.core.errors import ObjectMissing
 from tierscope.core.objects.store import ObjectStore, checksum
@@ -76,7 +76,7 @@ class PublishHistory:
             Unprocessable: the installation cannot write Parquet.
         """
         done = Published()
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         with self._database.own_rows.write() as holding:
             if not stored.try_history_lock(holding):
                 return done
@@ -95,7 +95,7 @@ class PublishHistory:
                 self._look(files)
             if whole:
                 self._purge(files, done)
-            self._publish(files, [host for host, _ in hosts], done, deadline)
+            self._publish(files, [host for host, _ in hosts], done, limit)
             if full or done.made or done.removed:
                 self._tell()
         return done
@@ -178,7 +178,7 @@ class PublishHistory:
             done.made += 1
 
     def _publish(
-        self, files: dict[_Place, HistoryFile], hosts: Sequence[SubjectHost], done: Published, deadline: datetime
+        self, files: dict[_Place, HistoryFile], hosts: Sequence[SubjectHost], done: Published, limit: TimeLimit
     ) -> None:
         """Makes the files of days that have none, or were rebuilt."""
         now = self._clock()
@@ -194,7 +194,7 @@ class PublishHistory:
             and (not file.digest or now - file.built_at >= ANEW_AFTER)
         ]
         for file in sorted(due, key=lambda file: (-file.day.timestamp(), _place(file))):
-            if self._clock() >= deadline:
+            if limit.is_over(self._clock()):
                 done.waiting += 1
             elif self._make(files, file, ranges.get(file.first_host, ())):
                 done.made += 1

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from tierscope.core.clock import Clock
+from tierscope.core.clock import Clock, TimeLimit
 from tierscope.core.database import WriteTransaction
 from tierscope.storage.nodes.moving import delete_hosts
 from tierscope.storage.nodes.placement import KEYS
@@ -73,9 +73,9 @@ class PurgeWork:
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Purged:
         """Work until nothing is left, or for `at_most`."""
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         finished = rows = 0
-        while self._clock() < deadline:
+        while not limit.is_over(self._clock()):
             done = self._next_part()
             if done is None:
                 break

@@ -12,7 +12,7 @@ from random import Random
 
 import structlog
 
-from tierscope.core.clock import Clock, was_within
+from tierscope.core.clock import Clock, TimeLimit, was_within
 from tierscope.core.database import Database, WriteTransaction
 from tierscope.domain.base.jobs import (
     CAPACITY_DAYS,
@@ -138,7 +138,7 @@ class DrainMarks:
 
     def run(self, *, at_most: timedelta = timedelta(seconds=50)) -> Drained:
         """Work until nothing is due, or for `at_most`; what is left waits for the next run."""
-        deadline = self._clock() + at_most
+        limit = TimeLimit(self._clock(), at_most)
         done = Drained()
         failed: set[tuple[str, int, int]] = set()
         sharing = len(self._open) > 0
@@ -152,9 +152,9 @@ class DrainMarks:
             extended_at = now
             return self._extend_open(now, done, failed, sharing=sharing)
 
-        while (now := self._clock()) < deadline:
+        while not limit.is_over(now := self._clock()):
             extended = extend(now)
-            if not self._round(deadline, done, failed, between=extend) and not extended:
+            if not self._round(limit, done, failed, between=extend) and not extended:
                 break
         return done
 
@@ -199,7 +199,7 @@ class DrainMarks:
 
     def _round(
         self,
-        deadline: datetime,
+        limit: TimeLimit,
         done: Drained,
         failed: set[tuple[str, int, int]],
         *,
@@ -216,7 +216,7 @@ class DrainMarks:
             now = self._clock()
             before = _due_before(job, now, held)
             if job in _TOGETHER:
-                worked = self._work_together(job, deadline, before, done, failed, between=between) > 0 or worked
+                worked = self._work_together(job, limit, before, done, failed, between=between) > 0 or worked
             # Samples that have no row yet (late ones, the first of a host) go before rows that are rebuilt.
             most = _CANDIDATES if job is COUNTERS else _SUBJECTS_AT_ONCE
             with self._database.read() as session:
@@ -225,7 +225,7 @@ class DrainMarks:
             self._order.shuffle(subjects)
             for subject_id, service_id in subjects:
                 looked = self._clock()
-                if looked >= deadline:
+                if limit.is_over(looked):
                     return worked
                 if (job.kind, subject_id, service_id) in failed:
                     continue
@@ -237,7 +237,7 @@ class DrainMarks:
     def _work_together(
         self,
         job: Job,
-        deadline: datetime,
+        limit: TimeLimit,
         before: datetime,
         done: Drained,
         failed: set[tuple[str, int, int]],
@@ -255,7 +255,7 @@ class DrainMarks:
             hosts = [host for host in waiting if (job.kind, host, service_id) not in failed]
             self._order.shuffle(hosts)
             for start in range(0, len(hosts), _CLOSED_AT_ONCE):
-                if (looked := self._clock()) >= deadline:
+                if limit.is_over(looked := self._clock()):
                     return total
                 between(looked)
                 some = hosts[start : start + _CLOSED_AT_ONCE]
