@@ -17,6 +17,13 @@ BEYOND = "ratio: DRAM advised beyond the least that meets the target"
 BEYOND_COUNTS = "ratio: the same, from sources that count accesses"
 BEYOND_BITS = "ratio: the same, from accessed bits"
 BEYOND_FAR = "ratio: DRAM advised beyond the least by 30 points at most"
+NEEDED_ABOVE = "DRAM needed, sold or not: real loss above the target at its safe end"
+NEEDED_BEYOND = "DRAM needed: its safe end beyond the least that meets the target"
+NEEDED_COUNTS = "DRAM needed: the same, from sources that count accesses"
+NEEDED_BITS = "DRAM needed: the same, from accessed bits"
+NEEDED_FAR = "DRAM needed: its safe end beyond the least by 30 points at most"
+NEEDED_HOLDS = "DRAM needed: intervals (90 %) that hold the least that meets the target"
+NEEDED_WIDTH = "DRAM needed: width of intervals"
 WIDE = "ratio: answers that span more than two sold ratios"
 AFTER_DAY = "ratio: answered within a day"
 AFTER_WEEK = "ratio: answered after 7 days"
@@ -26,6 +33,13 @@ GOALS = (
     Goal(BEYOND_COUNTS, "median", 0.08),
     Goal(BEYOND_BITS, "median", 0.15),
     Goal(BEYOND_FAR, "share", 0.90),
+    Goal(NEEDED_ABOVE, "share", 0.05, at_most=True),
+    Goal(NEEDED_BEYOND, "median", 0.15),
+    Goal(NEEDED_COUNTS, "median", 0.08),
+    Goal(NEEDED_BITS, "median", 0.15),
+    Goal(NEEDED_FAR, "share", 0.90),
+    Goal(NEEDED_HOLDS, "share", 0.90),
+    Goal(NEEDED_WIDTH, "median"),
     Goal(WIDE, "share", 0.20, at_most=True),
     Goal(AFTER_WEEK, "share", 0.80),
     Goal(AFTER_DAY, "share", 0.50),
@@ -35,6 +49,9 @@ COUNTING = ("pebs", "ibs", "spe")
 SOLD = (None, "8:1", "4:1", "2:1", "1:1", "1:2", "1:4")
 """Ratios from all DRAM on."""
 FAR = 0.30
+LEAST_JUDGED = 0.15
+_STEP = 0.01
+"""Of the shares that answers are given in."""
 GIB = 2.0**30
 _WEEK_H = 168
 _ALL_DRAM = 1.0
@@ -97,9 +114,28 @@ def _note(
     # Losses are made monotone: less DRAM never does better.
     worst = np.maximum.accumulate(np.array(losses)[::-1])[::-1]
     fine = np.linspace(shares[0], _ALL_DRAM, 1001)
-    meets = fine[np.interp(fine, shares, worst) <= target]
-    beyond = advised - float(meets[0])
-    method = ratio["candidates"][0]["share_on_slow"]["method"]
-    seen[BEYOND].append(beyond)
-    seen[BEYOND_COUNTS if method in COUNTING else BEYOND_BITS].append(beyond)
-    seen[BEYOND_FAR].append(float(beyond <= FAR))
+    least = float(fine[np.interp(fine, shares, worst) <= target][0])
+    counted = ratio["candidates"][0]["share_on_slow"]["method"] in COUNTING
+    seen[BEYOND].append(advised - least)
+    seen[BEYOND_COUNTS if counted else BEYOND_BITS].append(advised - least)
+    seen[BEYOND_FAR].append(float(advised - least <= FAR))
+    if (needed := _needed(ratio, host_bytes)) is not None:
+        low, safe = needed
+        seen[NEEDED_ABOVE].append(float(np.interp(safe, shares, losses) > target))
+        seen[NEEDED_BEYOND].append(safe - least)
+        seen[NEEDED_COUNTS if counted else NEEDED_BITS].append(safe - least)
+        seen[NEEDED_FAR].append(float(safe - least <= FAR))
+        seen[NEEDED_HOLDS].append(float(low - _STEP <= least <= safe + _STEP))
+        seen[NEEDED_WIDTH].append(safe - low)
+
+
+def _needed(ratio: Mapping[str, Any], host_bytes: float) -> tuple[float, float] | None:
+    """Both ends of the DRAM that is needed, of a host's memory; None where the service's memory is not known."""
+    largest, ends = ratio["candidates"][0], ratio["dram_needed"]["interval"]
+    if largest["dram_bytes"] is None:
+        return None
+    memory = largest["dram_bytes"] / largest["dram_ratio"] / host_bytes
+    # All DRAM is all that a host has.
+    low, safe = (_ALL_DRAM if ends[end] == _ALL_DRAM else min(ends[end] * memory, _ALL_DRAM) for end in ("lo", "hi"))
+    # Below the least that is judged the answer says nothing.
+    return 0.0 if ends["lo"] <= LEAST_JUDGED else low, safe

@@ -159,12 +159,19 @@ def test_drawn_laws_lie_within_their_ranges(seed: int) -> None:
 
 def test_advice_is_judged_by_the_bytes_that_it_names_and_by_its_source() -> None:
     def candidate(name: str, dram_gib: float) -> dict[str, object]:
-        return {"name": name, "dram_bytes": dram_gib * rows_ratio.GIB, "share_on_slow": {"method": "pebs"}}
+        measured = {"method": "pebs"}
+        return {
+            "name": name,
+            "dram_bytes": dram_gib * rows_ratio.GIB,
+            "dram_ratio": dram_gib / 90.0,
+            "share_on_slow": measured,
+        }
 
     ratio: dict[str, object] = {
         "answer": "range",
         "chosen": None,
         "range": {"safe": "4:1", "plausible": "1:1"},
+        "dram_needed": {"interval": {"lo": 0.7, "hi": 0.81}},
         "candidates": [candidate("8:1", 80.0), candidate("4:1", 72.0), candidate("2:1", 60.0)],
     }
     points = ((0.5, 0.2), (0.7, 0.04), (0.75, 0.0))
@@ -177,6 +184,16 @@ def test_advice_is_judged_by_the_bytes_that_it_names_and_by_its_source() -> None
     assert seen[rows_ratio.BEYOND_COUNTS] == pytest.approx([-0.005], abs=1e-3)
     assert seen[rows_ratio.BEYOND_BITS] == []
     assert seen[rows_ratio.WIDE] == [1.0], "4:1, 2:1 and 1:1"
+    # From 63 to 72.9 of 100 GiB.
+    assert [seen[row] for row in (rows_ratio.NEEDED_ABOVE, rows_ratio.NEEDED_HOLDS)] == [[0.0], [1.0]]
+    assert seen[rows_ratio.NEEDED_COUNTS] == pytest.approx([0.004], abs=1e-3)
+    assert seen[rows_ratio.NEEDED_WIDTH] == pytest.approx([0.099])
+    ratio["dram_needed"] = {"interval": {"lo": 0.15, "hi": 0.75}}
+    seen = rows_ratio.observe(JudgedFleet(PLAN, truth, answers, losses, [], []))
+    assert [seen[row] for row in (rows_ratio.NEEDED_ABOVE, rows_ratio.NEEDED_HOLDS)] == [[1.0], [0.0]]
+    assert seen[rows_ratio.NEEDED_WIDTH] == pytest.approx([0.675]), (
+        "what is below the least that is judged is not known"
+    )
     ratio["range"] = {"safe": None, "plausible": "8:1"}
     assert rows_ratio.observe(JudgedFleet(PLAN, truth, answers, losses, [], []))[rows_ratio.WIDE] == [0.0]
 

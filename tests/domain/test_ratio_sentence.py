@@ -54,3 +54,9 @@ def test_what_needs_a_test_is_what_is_expected_to_hold(
     shares = dict(RATIOS)
     ends = RatioEnds(safe, likely, plausible, *(shares.get(name or "", 1.0) for name in (safe, likely, plausible)))
     assert describe("range", ends, None, (), loss_target=TARGET, least=None).endswith(says)
+
+
+def test_what_is_needed_is_said_beside_what_is_sold() -> None:
+    ends = RatioEnds("1:1", "1:2", "1:4", 1 / 2, 1 / 3, 1 / 5)
+    sentence = describe("range", ends, None, (), loss_target=TARGET, least=0.36)
+    assert "with 95 % confidence; so does DRAM of 36 % of the memory. 1:2 needs a test." in sentence

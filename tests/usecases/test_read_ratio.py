@@ -60,6 +60,23 @@ def check_parts(view: Ratio) -> None:
     assert by_name["moving"] is None, "no hot sets were compared"
 
 
+def check_needed(view: Ratio) -> None:
+    """Each end is the least share of the sweep that keeps the target, and no more than what is sold."""
+    assert view.range is not None
+    assert view.dram_needed is not None
+    assert view.dram_needed.interval is not None
+    assert view.sweep is not None
+    needed, ends, sold = view.dram_needed, view.dram_needed.interval, view.range
+    for end, losses, next_sold in (
+        (ends.hi, view.sweep.loss_upper, sold.safe_dram_ratio),
+        (needed.value, view.sweep.loss_median, sold.likely_dram_ratio),
+        (ends.lo, view.sweep.loss_lower, sold.plausible_dram_ratio),
+    ):
+        kept = [x for x, loss in zip(view.sweep.dram_ratio, losses, strict=True) if loss <= view.loss_target]
+        assert end == min(kept, default=1.0)
+        assert end <= next_sold, "a ratio that is sold has no less"
+
+
 def test_a_full_week_gives_a_range_with_its_evidence(histories: Histories) -> None:
     database, _ = histories.copy(send_history)
     view = read(database)
@@ -100,6 +117,7 @@ def test_a_full_week_gives_a_range_with_its_evidence(histories: Histories) -> No
     assert sum(doubt.variance_ratio for doubt in view.uncertainty) == pytest.approx(1.0)
     assert [step.what for step in view.next_steps] == ["replay", "bandwidth", "ab_test", "bench"]
     check_parts(view)
+    check_needed(view)
     assert [(kind.headline, kind.n_hosts, kind.answer) for kind in view.kinds] == [(True, 3, "range")]
     assert read(database, from_="-1h").range == view.range, "a week is read whatever the window asked for"
     grown = read(database, growth=0.5)
@@ -361,7 +379,7 @@ def test_no_data_at_all_is_refused(histories: Histories) -> None:
         for table in ("traces", "heat_live", "heat"):
             transaction.connection.exec_driver_sql(f"DELETE FROM {table}")
     view = read(database)
-    assert (view.answer, view.posterior, view.expires_at) == ("refused", None, None)
+    assert (view.answer, view.posterior, view.expires_at, view.dram_needed) == ("refused", None, None, None)
     assert view.leading.cold_in_dram_bytes.status == "not_collected"
     assert [step.what for step in view.next_steps] == ["page_samples"]
     assert "agent.toml" in (view.next_steps[0].command or "")

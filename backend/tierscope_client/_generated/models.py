@@ -3415,6 +3415,7 @@ class Ratio(TypedDict):
     binding: list[Literal["loss", "bandwidth", "hot_bytes"]]
     candidates: list[RatioCandidate]
     chosen: RatioCandidate | None
+    dram_needed: Figure | None
     evidence: list[NamedFigure]
     expires_at: str | None
     grade: Literal["early", "provisional", "established"] | None

@@ -15,7 +15,7 @@ _GIB, _MIB = float(1 << 30), float(1 << 20)
 
 def describe_ratio(view: Ratio) -> str:
     """The sentence with its grade, what would firm it up, then the ratios and what the answer rests on."""
-    lines = [view.sentence + _assumed_policy(view.placement)]
+    lines = [view.sentence + _assumed_policy(view.placement), *_needed(view.dram_needed)]
     if view.grade is not None:
         lines.append(f"{view.grade.capitalize()}: {view.scope}.")
     lines += ["", "What would firm it up" if view.candidates else "What changes that", *map(_step, view.next_steps), ""]
@@ -49,6 +49,15 @@ def describe_ratio(view: Ratio) -> str:
     if view.expires_at is not None:
         lines += ["", f"Holds until {view.expires_at:%Y-%m-%d}."]
     return "\n".join(lines)
+
+
+def _needed(figure: Figure | None) -> list[str]:
+    """DRAM shares between the ratios that are sold."""
+    if figure is None or figure.interval is None:
+        return []
+    ends = figure.interval
+    needed = f"{percent(figure.value)} of the memory, {percent(ends.lo)} to {percent(ends.hi)} ({percent(ends.level)})"
+    return [f"DRAM for the target, sold or not: {needed}."]
 
 
 def _assumed_policy(placement: RatioPlacement | None) -> str:

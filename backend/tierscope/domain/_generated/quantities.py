@@ -117,6 +117,7 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("psi.memory_some_ratio/1", "ratio", ("host", "service", ), "Share of time in which a task waited for memory: of a service in its own control groups, else of its hosts; mean over hosts.", "method/tier-moves.md"),
         Quantity("ratio.days/1", "days", ("service", ), "Days of page samples that the curve rests on.", "method/ratio.md"),
         Quantity("ratio.demand_bytes_per_s/1", "bytes_per_s", ("service", ), "Memory bandwidth that a host of the service takes at its peak.", "method/ratio.md"),
+        Quantity("ratio.dram_needed_ratio/1", "ratio", ("service", ), "Smallest share of the memory in DRAM that keeps the loss target, whether such a ratio is sold or not.", "method/ratio.md"),
         Quantity("ratio.dram_utilisation_ratio/2", "ratio", ("service", ), "Bytes per second at DRAM over what it can deliver, the 95th percentile over ten-minute means, on the host in the middle.", "method/ratio.md"),
         Quantity("ratio.hot_bytes/1", "bytes", ("service", ), "Hot memory of such a host at its peak.", "method/ratio.md"),
         Quantity("ratio.hot_set_jaccard/1", "ratio", ("service", ), "Overlap of the hot sets of following intervals; the lowest of the hosts' medians.", "method/ratio.md"),

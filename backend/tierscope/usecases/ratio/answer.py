@@ -214,6 +214,7 @@ def _view(
         scope=describe_scope(grade, seen),
         refused=refused,
         range=ends,
+        dram_needed=None if case is None or fine is None else _dram_needed(case, fine),
         parts=None if fine is None else _parts(judged, fine, ends, grade, one=answer == "ratio"),
         binding=() if choice is None else choice.binding,
         uncertainty=() if judged is None else weigh_doubts(*judged),
@@ -235,6 +236,16 @@ def _view(
         expires_at=None if answer == "refused" else known.window.end + EXPIRES,
         notes=(*_notes(case, service_class, candidates), *_note_beside(case, choice, beside)),
     )
+
+
+def _dram_needed(case: Case, fine: Choice) -> Figure:
+    """The ends of the sweep; all DRAM where none of its shares keeps the target."""
+    safe, likely, plausible = (
+        1.0 if end is None else end.dram_share for end in (fine.safe, fine.likely, fine.plausible)
+    )
+    share = case.placement.figure(fine.candidates[0].share, case.known.window, case.known.heat.required.grade)
+    ends = Interval(plausible, safe, 2.0 * UPPER_LEVEL - 1.0, "confidence")
+    return _believed(share, "ratio.dram_needed_ratio/1", likely, ends)
 
 
 def _least(fine: Choice | None) -> float | None:
@@ -333,8 +344,8 @@ def _candidate(case: Case, candidate: Candidate) -> RatioCandidate:
         slow_bytes=None if required is None or dram is None else required - dram,
         share_on_slow=share,
         share_on_slow_best_static=None if best is None else best.figure(best.at(held), window, grade),
-        loss_median=_loss(share, "ratio.loss_median_ratio/1", candidate.loss_median, expected),
-        loss_upper=_loss(share, "ratio.loss_upper_ratio/1", candidate.loss_upper, at_most),
+        loss_median=_believed(share, "ratio.loss_median_ratio/1", candidate.loss_median, expected),
+        loss_upper=_believed(share, "ratio.loss_upper_ratio/1", candidate.loss_upper, at_most),
         holds_hot=candidate.holds_hot,
         bandwidth_ok=candidate.bandwidth_ok,
         kept=not why_not,
@@ -342,7 +353,7 @@ def _candidate(case: Case, candidate: Candidate) -> RatioCandidate:
     )
 
 
-def _loss(share: Figure, definition: str, value: float, interval: Interval) -> Figure:
+def _believed(share: Figure, definition: str, value: float, interval: Interval) -> Figure:
     return replace(share, definition=definition, value=value, interval=interval, grounding=_GROUNDING)
 
 

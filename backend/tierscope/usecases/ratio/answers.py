@@ -282,6 +282,13 @@ class Ratio:
     scope: Annotated[str, Described("What was seen, and what was not.")]
     refused: Annotated[tuple[str, ...], Described("Why nothing can be said; empty unless refused.")]
     range: Annotated[RatioEnds | None, Described("Null where refused.")]
+    dram_needed: Annotated[
+        Figure | None,
+        Described(
+            "Smallest share of the memory in DRAM that keeps the target, sold or not, in steps of 1 %: at even odds, "
+            "and from the plausible to the safe end. Null where refused."
+        ),
+    ]
     parts: Annotated[
         RatioParts | None, Described("Of the DRAM that is named; null where none is, or the memory is not known.")
     ]

@@ -49,7 +49,7 @@ def describe(
     else:
         untested = "" if safe == plausible else f" {plausible} is not ruled out, but expected to miss it."
     if ends.safe is not None:
-        further = (_further(ends.safe_dram_ratio, least) or "; less DRAM does not") if safe == plausible else ""
+        further = _further(ends.safe_dram_ratio, least) or ("; less DRAM does not" if safe == plausible else "")
         return f"Use {safe}: it keeps {keeps}{further}.{untested}"
     if safe == plausible:
         further = _further(ends.safe_dram_ratio, least) or "; less DRAM does not"

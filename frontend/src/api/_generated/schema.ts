@@ -10162,6 +10162,8 @@ export interface components {
             candidates: components["schemas"]["RatioCandidate"][];
             /** @description Null unless `answer` is `ratio`. */
             chosen: components["schemas"]["RatioCandidate"] | null;
+            /** @description Smallest share of the memory in DRAM that keeps the target, sold or not, in steps of 1 %: at even odds, and from the plausible to the safe end. Null where refused. */
+            dram_needed: components["schemas"]["Figure"] | null;
             /** Evidence */
             evidence: components["schemas"]["NamedFigure"][];
             /** Expires At */
@@ -23235,6 +23237,31 @@ export interface operations {
                      *         }
                      *       ],
                      *       "chosen": null,
+                     *       "dram_needed": {
+                     *         "coverage": 0.9999896394529632,
+                     *         "definition": "ratio.dram_needed_ratio/1",
+                     *         "grade": "early",
+                     *         "grounding": "S prior of 13 published pairs; A exponents, headroom, what was not seen",
+                     *         "interval": {
+                     *           "hi": 0.33,
+                     *           "kind": "confidence",
+                     *           "level": 0.8999999999999999,
+                     *           "lo": 0.15
+                     *         },
+                     *         "method": "pebs",
+                     *         "n_hosts": 1,
+                     *         "n_intervals": 1440,
+                     *         "n_samples": 96520,
+                     *         "reason": null,
+                     *         "status": "ok",
+                     *         "unit": "ratio",
+                     *         "value": 0.25,
+                     *         "warnings": [],
+                     *         "window": {
+                     *           "end": "2026-11-30T10:00:00Z",
+                     *           "start": "2026-11-29T10:00:00Z"
+                     *         }
+                     *       },
                      *       "evidence": [
                      *         {
                      *           "figure": {

@@ -43,6 +43,7 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
   if (load.problem !== null && ratio === undefined) return <ProblemState problem={load.problem} onRetry={load.retry} />
   const shown = ratio === undefined ? null : shownOf(ratio)
   const doubt = ratio?.uncertainty[0]
+  const needed = ratio?.dram_needed
   return (
     <>
       <Panel
@@ -111,7 +112,13 @@ export function RatioAnswer({ ratio, load }: { ratio: Ratio | undefined; load: L
           )}
         </div>
       </Panel>
-      <StatStrip label="Key figures" columns={shown === null && ratio !== undefined ? 2 : 5}>
+      <StatStrip
+        label="Key figures"
+        columns={ratio === undefined ? 6 : 2 + Number(needed !== null) + 3 * Number(shown !== null)}
+      >
+        {needed !== null && (
+          <Stat label="DRAM needed" name="Share of the memory in DRAM that keeps the target" figure={needed} />
+        )}
         <Stat
           label={<Term name="hotOutside">Hot outside DRAM</Term>}
           name="Hot bytes outside DRAM"

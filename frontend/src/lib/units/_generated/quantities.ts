@@ -102,6 +102,7 @@ export const quantities: Record<string, { says: string; page: string }> = {
   "psi.memory_some_ratio/1": { says: "Share of time in which a task waited for memory: of a service in its own control groups, else of its hosts; mean over hosts.", page: "method/tier-moves.md" },
   "ratio.days/1": { says: "Days of page samples that the curve rests on.", page: "method/ratio.md" },
   "ratio.demand_bytes_per_s/1": { says: "Memory bandwidth that a host of the service takes at its peak.", page: "method/ratio.md" },
+  "ratio.dram_needed_ratio/1": { says: "Smallest share of the memory in DRAM that keeps the loss target, whether such a ratio is sold or not.", page: "method/ratio.md" },
   "ratio.dram_utilisation_ratio/2": { says: "Bytes per second at DRAM over what it can deliver, the 95th percentile over ten-minute means, on the host in the middle.", page: "method/ratio.md" },
   "ratio.hot_bytes/1": { says: "Hot memory of such a host at its peak.", page: "method/ratio.md" },
   "ratio.hot_set_jaccard/1": { says: "Overlap of the hot sets of following intervals; the lowest of the hosts' medians.", page: "method/ratio.md" },
