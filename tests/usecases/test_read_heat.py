@@ -233,6 +233,30 @@ def test_nothing_measured_is_not_collected(database: Database) -> None:
     assert {value for line in view.series for value in line.values} == {None}
 
 
+def test_who_is_not_measured_is_listed_with_the_reason(database: Database) -> None:
+    now = batches.now_ns()
+    some, none = "1 of 2 processes is not measured: too large", "no process is listed for heat"
+    hosts = [(True, some, True), (False, none, False), (True, "", True), (False, "the host is busy", True)]
+    groups = [(ANON, "dram", AGES, NEVER)]
+    for measured, reason, sends_heat in hosts:
+        host = enrol(database)
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now)
+        listed = batch.inventory.services.add(namespace="demo", name="cache", rule="exe", processes=2)
+        listed.heat_measured, listed.heat_reason = measured, reason
+        assert store(database, host, [batch])
+        if sends_heat:
+            batch = batches.make_batch(host_id=host.id, sealed_wall_ns=now, seq=1)
+            add_interval(batch, now, groups, backend=heat_pb2.HEAT_BACKEND_ABIT_WALK, validity=ALL)
+            assert store(database, host, [batch])
+    view = read(database, now)
+    assert sorted((one.heat_measured, one.reason) for one in view.not_measured) == [(False, none), (True, some)], (
+        "heat that came since ends a pause, and says nothing of the processes that are left out"
+    )
+    last = view.not_measured[1]
+    assert read(database, now, host=last.host_id).not_measured == (last,)
+    assert len(read(database, now, max_hosts=1).not_measured) == 1
+
+
 def test_figures_from_a_sample_of_pages_carry_its_error(database: Database) -> None:
     host = enrol(database)
     now = batches.now_ns()

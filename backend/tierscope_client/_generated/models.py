@@ -4208,6 +4208,7 @@ class ServiceHeat(TypedDict):
     hot_outside_dram_bytes: Figure
     interval_seconds: float | None
     method: str
+    not_measured: list[UnmeasuredHost]
     origin: Literal["live", "import", "simulated"]
     other_methods: list[str]
     sampling: Sampling | None
@@ -5310,6 +5311,15 @@ class UnknownRule(TypedDict):
 
     missing: list[str]
     rule: str
+
+
+class UnmeasuredHost(TypedDict):
+    """A host that measures no heat of the service, or not of all its processes there."""
+
+    heat_measured: bool
+    host_id: str
+    host_name: str
+    reason: str
 
 
 class Unmovable(TypedDict):

@@ -2354,7 +2354,8 @@ class Client(Transport):
         to: str | None = None,
         max_points: int | None = None,
         max_hosts: int | None = None,
-        table: Literal["series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram"] | None = None,
+        table: Literal["series", "hosts", "not_measured", "classes", "by_kind", "by_size", "by_window", "age_histogram"]
+        | None = None,
     ) -> bytes:
         """Hot, warm and cold memory of a service. Classes by scheme with method, window, coverage and interval; the
         age histogram; hosts; series over time. As a file.
@@ -2390,7 +2391,8 @@ class Client(Transport):
         to: str | None = None,
         max_points: int | None = None,
         max_hosts: int | None = None,
-        table: Literal["series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram"] | None = None,
+        table: Literal["series", "hosts", "not_measured", "classes", "by_kind", "by_size", "by_window", "age_histogram"]
+        | None = None,
     ) -> Table:
         """Hot, warm and cold memory of a service. Classes by scheme with method, window, coverage and interval; the
         age histogram; hosts; series over time. As a table, all pages of it.

@@ -23,7 +23,7 @@ Reads = Annotated[HeatReads, Depends(use(lambda held: held.heat))]
 
 
 @router.get("", summary="Hot, warm and cold memory of a service")
-@tabular("series", "hosts", "classes", "by_kind", "by_size", "by_window", "age_histogram")
+@tabular("series", "hosts", "not_measured", "classes", "by_kind", "by_size", "by_window", "age_histogram")
 def read_heat(
     request: Request,
     reads: Reads,

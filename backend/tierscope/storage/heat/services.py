@@ -50,6 +50,26 @@ class Bucket:
     n_hosts: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """Why heat of a service is not measured on a host, or not of all its processes there, as its agent said last."""
+
+    host_id: int
+    heat_measured: bool
+    reason: str
+
+
+def read_unmeasured(session: ReadSession, service_id: int, host_ids: Sequence[int]) -> list[Unmeasured]:
+    """The hosts of a service that say why heat is not measured, in the order of `host_ids`."""
+    statement = text(
+        "SELECT s.host_id, s.heat_measured, s.heat_reason FROM host_services s JOIN hosts h ON h.id = s.host_id"
+        " AND h.revoked_at IS NULL WHERE s.service_id = :service AND s.host_id = ANY(:hosts) AND s.heat_reason <> ''"
+        " ORDER BY array_position(CAST(:hosts AS bigint[]), s.host_id)"
+    )
+    rows = session.execute(statement, {"service": service_id, "hosts": list(host_ids)})
+    return [Unmeasured(*row) for row in rows]
+
+
 def replace_service_heat(
     transaction: WriteTransaction,
     table: ServiceTable,

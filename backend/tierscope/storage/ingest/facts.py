@@ -123,7 +123,9 @@ def note_host_services(
             "INSERT INTO host_services (host_id, service_id, heat_measured)"
             " SELECT h, s, true FROM unnest(CAST(:hosts AS bigint[]), CAST(:services AS bigint[])) AS p (h, s)"
             " ORDER BY h, s ON CONFLICT (host_id, service_id) DO UPDATE"
-            " SET heat_measured = true, heat_reason = NULL, last_seen_at = now()"
+            " SET heat_measured = true, last_seen_at = now(),"
+            # A reason beside measured heat is of some of the processes, and still holds.
+            " heat_reason = CASE WHEN host_services.heat_measured THEN host_services.heat_reason END"
         ),
         {"hosts": [host for host, _ in new], "services": [service for _, service in new]},
     )

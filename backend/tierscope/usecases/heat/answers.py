@@ -95,6 +95,16 @@ class HostHeat:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmeasuredHost:
+    """A host that measures no heat of the service, or not of all its processes there."""
+
+    host_id: str
+    host_name: str
+    heat_measured: Annotated[bool, Described("True: of some of the processes; `reason` is of the others.")]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceHeat:
     """Hot, warm and cold memory of a service by one method."""
 
@@ -117,6 +127,9 @@ class ServiceHeat:
     beside: BesideHeat
     sampling: Annotated[Sampling | None, Described("Null where the method does not sample in hardware.")]
     hosts: tuple[HostHeat, ...]
+    not_measured: Annotated[
+        tuple[UnmeasuredHost, ...], Described("Who is not measured now, whatever the window; by the name of the host.")
+    ]
     axis: TimeAxis
     series: tuple[Series, ...]
     other_methods: tuple[str, ...]
@@ -136,7 +149,7 @@ def make_view(
     others: tuple[str, ...],
     wanted: str | None,
 ) -> ServiceHeat:
-    """The answer without what hardware samplers say; `source` None where nothing was measured.
+    """The answer without what hardware samplers say and who is not measured; `source` None where nothing was measured.
 
     `max_hosts`: that many of the hosts are listed, the largest ones; all figures are of all hosts.
     """
@@ -167,6 +180,7 @@ def make_view(
         beside=view_beside(source, rule, evidence),
         sampling=None,
         hosts=() if source is None else _hosts(hosts, source, rule, evidence, max_hosts),
+        not_measured=(),
         axis=grid.axis(),
         series=tuple(Series(name, name, "bytes", gaps_to_none(lines[:, i])) for i, name in enumerate(CLASSES)),
         other_methods=others,

@@ -1,16 +1,18 @@
 """Reads of heat: the classes of a service by scheme, with method, window, coverage, bounds and grade."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tierscope.core.errors import BadRequest
 from tierscope.domain.heat import Scheme, make_rule
 from tierscope.domain.heat.rows import BACKENDS, GRANULARITIES, PREFERENCE, HeatSeries, Method
 from tierscope.domain.heat.source import HeatSource
+from tierscope.storage.base.subjects import SubjectHost
+from tierscope.storage.heat.services import Unmeasured, read_unmeasured
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import require_service_hosts
 from tierscope.usecases.base.windows import parse_window
-from tierscope.usecases.heat.answers import ServiceHeat, make_view
+from tierscope.usecases.heat.answers import ServiceHeat, UnmeasuredHost, make_view
 from tierscope.usecases.heat.columns import Asked, read_sources
 from tierscope.usecases.heat.sampling import read_sampling, view_sampling
 
@@ -51,6 +53,7 @@ class HeatReads:
             chosen = choose_source(found, method)
             source = None if chosen is None else found[chosen]
             newest_us = {} if source is None else source.newest_us()
+            unmeasured = read_unmeasured(session, service.id, list(hosts))
             sampled = read_sampling(session, service.id, chosen, newest_us, window)
         if kind is not None and source is not None:
             source = source.pick(kind=kind)
@@ -68,7 +71,16 @@ class HeatReads:
             others=tuple(others),
             wanted=method,
         )
-        return replace(view, sampling=view_sampling(sampled, chosen, window, len(newest_us)))
+        return replace(
+            view,
+            sampling=view_sampling(sampled, chosen, window, len(newest_us)),
+            not_measured=_who_is_not(unmeasured[:max_hosts], hosts),
+        )
+
+
+def _who_is_not(found: Sequence[Unmeasured], hosts: Mapping[int, SubjectHost]) -> tuple[UnmeasuredHost, ...]:
+    of = [(hosts[one.host_id], one) for one in found]
+    return tuple(UnmeasuredHost(host.public_id, host.name, one.heat_measured, one.reason) for host, one in of)
 
 
 def choose_method(found: Mapping[Method, Mapping[int, HeatSeries]], wanted: str | None) -> Method | None:

@@ -63,8 +63,31 @@ pub struct View {
 struct Standing {
     /// Listed processes.
     processes: u32,
-    measured: bool,
-    reason: String,
+    /// Those of them that are measured.
+    measured: u32,
+    /// How many are not, by the reason.
+    left_out: BTreeMap<String, usize>,
+}
+
+impl Standing {
+    fn leave_out(&mut self, reason: &str) {
+        *self.left_out.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// Why those that are not measured are not; with how many, unless one reason is that of all.
+    fn reason(&self) -> String {
+        if self.measured == 0 && self.left_out.len() == 1 {
+            return self.left_out.keys().cloned().collect();
+        }
+        let lines = self.left_out.iter().map(|(reason, &count)| {
+            let are = if count == 1 { "is" } else { "are" };
+            format!(
+                "{count} of {} processes {are} not measured: {reason}",
+                self.processes
+            )
+        });
+        lines.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// One interval of heat.
@@ -113,7 +136,7 @@ impl HeatCollector {
             .view
             .services
             .iter()
-            .filter(|(_, standing)| standing.measured);
+            .filter(|(_, standing)| standing.measured > 0);
         interval.services = measured.map(|(id, _)| id.to_string()).collect();
         interval
     }
@@ -270,14 +293,14 @@ impl HeatCollector {
             let standing = services.entry(Arc::clone(&process.service)).or_default();
             standing.processes += 1;
             match skipped {
-                None => standing.measured = true,
-                Some((_, reason)) => standing.reason.clone_from(reason),
+                None => standing.measured += 1,
+                Some((_, reason)) => standing.leave_out(reason),
             }
         }
         for process in elsewhere {
             let standing = services.entry(Arc::clone(&process.service)).or_default();
             standing.processes += 1;
-            ELSEWHERE.clone_into(&mut standing.reason);
+            standing.leave_out(ELSEWHERE);
         }
         let state = match (chosen.len(), elsewhere.len()) {
             (0, 0) => State::off(NOTHING_LISTED, HOW_TO_LIST),
@@ -304,7 +327,7 @@ impl HeatCollector {
         for process in listed {
             let standing = services.entry(Arc::clone(&process.service)).or_default();
             standing.processes += 1;
-            reason.clone_into(&mut standing.reason);
+            standing.leave_out(reason);
         }
         View {
             states: self.states(&State::off(reason, "")),
@@ -432,8 +455,8 @@ fn mark(services: &mut Vec<Service>, id: &str, standing: &Standing) {
         services.len() - 1
     });
     let service = &mut services[index];
-    service.heat_measured = standing.measured;
-    service.heat_reason.clone_from(&standing.reason);
+    service.heat_measured = standing.measured > 0;
+    service.heat_reason = standing.reason();
 }
 
 #[cfg(test)]

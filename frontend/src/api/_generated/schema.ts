@@ -11923,6 +11923,11 @@ export interface components {
             /** Method */
             method: string;
             /**
+             * Not Measured
+             * @description Who is not measured now, whatever the window; by the name of the host.
+             */
+            not_measured: components["schemas"]["UnmeasuredHost"][];
+            /**
              * Origin
              * @enum {string}
              */
@@ -14027,6 +14032,23 @@ export interface components {
             rule: string;
         };
         /**
+         * UnmeasuredHost
+         * @description A host that measures no heat of the service, or not of all its processes there.
+         */
+        UnmeasuredHost: {
+            /**
+             * Heat Measured
+             * @description True: of some of the processes; `reason` is of the others.
+             */
+            heat_measured: boolean;
+            /** Host Id */
+            host_id: string;
+            /** Host Name */
+            host_name: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Unmovable
          * @description Memory of a node that no tier move can take away. None where the kernel does not say.
          */
@@ -15021,6 +15043,7 @@ export type Trends = components['schemas']['Trends'];
 export type TrialHost = components['schemas']['TrialHost'];
 export type TrialService = components['schemas']['TrialService'];
 export type UnknownRule = components['schemas']['UnknownRule'];
+export type UnmeasuredHost = components['schemas']['UnmeasuredHost'];
 export type Unmovable = components['schemas']['Unmovable'];
 export type Unplaced = components['schemas']['Unplaced'];
 export type UnreadSeries = components['schemas']['UnreadSeries'];
@@ -21677,7 +21700,7 @@ export interface operations {
                 /** @description A file of the table, `arrow` as an Arrow IPC stream. Without it, the header Accept chooses. Of a list without `limit`, the file has all pages, 50,000 rows at most. */
                 format?: "json" | "csv" | "parquet" | "arrow";
                 /** @description Which table a file has. */
-                table?: "series" | "hosts" | "classes" | "by_kind" | "by_size" | "by_window" | "age_histogram";
+                table?: "series" | "hosts" | "not_measured" | "classes" | "by_kind" | "by_size" | "by_window" | "age_histogram";
             };
             header?: {
                 /** @description The `ETag` of an answer that the caller has: 304 where it is still the same. */
@@ -22408,6 +22431,7 @@ export interface operations {
                      *       },
                      *       "interval_seconds": 60,
                      *       "method": "damon",
+                     *       "not_measured": [],
                      *       "origin": "simulated",
                      *       "other_methods": [],
                      *       "sampling": null,

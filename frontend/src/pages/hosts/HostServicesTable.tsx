@@ -21,15 +21,16 @@ const columns: Column<HostService>[] = [
   {
     key: 'heat',
     header: 'Heat',
-    cell: (service) =>
-      service.heat_measured ? (
-        <ToneTag tone="good" label="measured" />
-      ) : (
-        <>
+    cell: (service) => (
+      <>
+        {service.heat_measured ? (
+          <ToneTag tone="good" label="measured" />
+        ) : (
           <Nothing status="not_collected" reason={service.heat_reason} />
-          <div className={classes.reason}>{service.heat_reason}</div>
-        </>
-      ),
+        )}
+        {service.heat_reason !== null && <div className={classes.reason}>{service.heat_reason}</div>}
+      </>
+    ),
   },
 ]
 

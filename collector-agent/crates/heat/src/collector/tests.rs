@@ -114,6 +114,36 @@ fn each_service_says_why_its_heat_is_not_measured() {
 }
 
 #[test]
+fn a_service_says_how_many_of_its_processes_are_not_measured_and_each_reason() {
+    let root = tempfile::tempdir().expect("a directory");
+    write_process(root.path(), 9);
+    let mut collector = collector(root.path(), &["*/cache"]);
+    let processes = [found(9, "cache"), found(10, "cache"), found(11, "cache")];
+    let measure = order(HeatOrder::Measure(HeatScope::default()));
+    collector.collect(end(1), &measure, &processes, None);
+    let inventory = described(&collector);
+    assert!(inventory.services[0].heat_measured);
+    let expected = format!("2 of 3 processes are not measured: {}", Unmeasured::Gone);
+    assert_eq!(reason(&inventory, "cache"), expected);
+}
+
+#[test]
+fn several_reasons_of_one_service_are_all_said() {
+    let mut standing = Standing {
+        processes: 4,
+        measured: 1,
+        ..Standing::default()
+    };
+    for reason in ["it is too large", "permission was denied", "it is too large"] {
+        standing.leave_out(reason);
+    }
+    assert_eq!(
+        standing.reason(),
+        "2 of 4 processes are not measured: it is too large; 1 of 4 processes is not measured: permission was denied"
+    );
+}
+
+#[test]
 fn without_a_list_nothing_is_tried_and_a_pause_gives_its_own_reason() {
     let root = tempfile::tempdir().expect("a directory");
     write_process(root.path(), 9);
@@ -213,8 +243,8 @@ fn a_service_that_only_the_list_names_is_added() {
     }];
     let standing = Standing {
         processes: 2,
-        measured: true,
-        reason: String::new(),
+        measured: 2,
+        ..Standing::default()
     };
     for id in ["host/db", "tierscope/api"] {
         mark(&mut services, id, &standing);

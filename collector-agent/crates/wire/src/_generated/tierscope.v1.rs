@@ -637,7 +637,7 @@ pub struct Service {
     pub processes: u32,
     #[prost(bool, tag = "5")]
     pub heat_measured: bool,
-    /// why not
+    /// why not, or why not all of its processes
     #[prost(string, tag = "6")]
     pub heat_reason: ::prost::alloc::string::String,
 }

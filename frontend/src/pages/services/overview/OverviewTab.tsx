@@ -27,6 +27,7 @@ import { Columns } from '../../../ui/layout/Columns'
 import { Stack } from '../../../ui/layout/Stack'
 import classes from './OverviewTab.module.css'
 import { SizesTable } from './SizesTable'
+import { UnmeasuredPanel } from './UnmeasuredPanel'
 import { WorkloadPanel } from './WorkloadPanel'
 
 /** Hosts that the overview lists; the Hosts tab has all. */
@@ -142,6 +143,7 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
           <ServiceHostsTable hosts={heat?.hosts} />
         </Panel>
       </div>
+      <UnmeasuredPanel hosts={heat?.not_measured} />
       <NotesList notes={heat?.grounding_notes} />
     </Stack>
   )
