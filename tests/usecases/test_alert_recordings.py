@@ -88,3 +88,26 @@ def test_a_flood_of_cold_file_pages_raises_nothing_critical(database: Database) 
     assert watched.evaluate(len(rows) + 4) > 100
     assert [change for change in watched.changes() if change.severity == "critical"] == []
     assert watched.changes("ping-pong-futile") == []
+
+
+@pytest.mark.parametrize(("up", "down"), [(30, 36), (3600, 3600)])
+def test_an_exchange_on_nodes_whose_sizes_nobody_sends_fires_nothing(database: Database, up: int, down: int) -> None:
+    """As of a node_exporter without its collector of node sizes: how much of the memory moves cannot be told."""
+    per_minute = {
+        "host|vmstat|numa_hint_faults": 60_000,
+        "host|vmstat|numa_pte_updates": 200_000,
+        "host|vmstat|pgdemote_direct": 0,
+        "host|vmstat|pgdemote_kswapd": down,
+        "host|vmstat|pgpromote_candidate": up,
+        "host|vmstat|pgpromote_success": up,
+        "host|vmstat|pswpin": 0,
+        "host|vmstat|pswpout": 0,
+    }
+    rows: list[list[int | None]] = [[step * minute for step in per_minute.values()] for minute in range(60)]
+    watched = Watched(database, len(rows))
+    host = watched.enrol()
+    watched.send(host, tuple(per_minute), rows[:2])
+    watched.evaluate(3.5)
+    watched.send(host, tuple(per_minute), rows[2:], first=2)
+    assert watched.evaluate(len(rows) + 4) > 50
+    assert [change for change in watched.changes() if change.after == "firing"] == []
