@@ -298,6 +298,25 @@ def test_measured_ping_pong_follows_its_definition() -> None:
     assert changes.minutes.tolist() == [1, 3, 8]
 
 
+@pytest.mark.parametrize(
+    ("condition", "total", "free", "promoted", "recovers"),
+    [
+        ("swap_used_ratio > 50% and swap_total_bytes > 0", 0.0, 0.0, math.nan, TRUE),
+        ("swap_used_ratio > 50% and swap_total_bytes > 0", 100.0, 54.0, math.nan, FALSE),
+        ("swap_used_ratio > 50% or promoted_pages > 0", 100.0, 100.0, 60.0, FALSE),
+        ("swap_used_ratio > 50% unless promoted_pages > 0", math.nan, math.nan, 60.0, TRUE),
+        ("swap_used_ratio > 50% and absent(promoted_pages)", math.nan, math.nan, 60.0, UNKNOWN),
+    ],
+)
+def test_an_alert_ends_where_its_condition_surely_does(
+    condition: str, total: float, free: float, promoted: float, recovers: int
+) -> None:
+    checked = require_rule(Rule("a", condition, recovery_threshold="45%"))
+    given = frame(swap_total_bytes=[total], swap_free_bytes=[free], promoted_pages=[promoted])
+    assert checked.recovery is not None
+    assert evaluate(checked.recovery, given).tolist() == [[recovers]]
+
+
 @pytest.mark.parametrize(("promotions", "share", "fires"), [(4, 0.5, True), (4, 0.02, False), (1, 0.5, False)])
 def test_followed_pages_fire_the_same_rule_where_the_kernel_marks_none(
     promotions: int, share: float, *, fires: bool

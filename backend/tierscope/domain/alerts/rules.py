@@ -7,7 +7,7 @@ from math import ceil
 from typing import Literal
 
 from tierscope.domain.alerts.checking import check_expression
-from tierscope.domain.alerts.condition import Condition
+from tierscope.domain.alerts.condition import Comparison, Condition, Logic, Node
 from tierscope.domain.alerts.machine import MAX_COUNTED, NoData, Timing
 from tierscope.domain.alerts.problems import RuleError, RuleProblem
 from tierscope.domain.alerts.templates import check_template
@@ -25,6 +25,7 @@ STATES = frozenset({"verdict", "ping_pong_state"})
 HELD_OF_FOR = 2 / 3
 """Share of its `for` in which a rule on states has to hold [A]."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
+_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 _LABEL = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _MAX_LABEL_TEXT = 500
 MAX_MATCHED_LENGTH = 500
@@ -237,6 +238,31 @@ def _recovery_of(rule: Rule, condition: Condition) -> Condition | None:
     if (value > condition.threshold) if falls else (value < condition.threshold):
         message = "The recovery threshold lies on the far side of the alert's own."
         raise RuleError(RuleProblem(at, message, "Give one that is reached after the alert's threshold is left."))
-    return check_expression(
+    first = check_expression(
         f"{condition.written_value} {'<' if falls else '>'} {rule.recovery_threshold}", rule.scope.kind, at
     )
+    root = _recovered(condition.root, first.root)
+    return replace(first, root=root, inputs=condition.inputs, lookback=max(first.lookback, condition.lookback))
+
+
+def _recovered(node: Node, first: Node) -> Node:
+    """When a condition no longer holds: `first` in place of the negation of its first comparison, the rest negated.
+
+    A ratio of two flows is not known any more once they end, which ends the alert by what else the condition asks for.
+    """
+    return _ends(node, _recovered(node.left, first)) or first if isinstance(node, Logic) else first
+
+
+def _ends(node: Logic, left: "Node | None") -> "Node | None":
+    """When `and`, `or` or `unless` no longer holds, `left` being when its left side does not."""
+    right = node.right if node.operator == "unless" else _negated(node.right)
+    if left is None or right is None:
+        return left
+    return Logic("and" if node.operator == "or" else "or", left, right)
+
+
+def _negated(node: Node) -> "Node | None":
+    """The condition that holds where `node` does not; None where none can be written."""
+    if isinstance(node, Comparison):
+        return Comparison(_OPPOSITE[node.operator], node.left, node.right)
+    return _ends(node, _negated(node.left)) if isinstance(node, Logic) else None
