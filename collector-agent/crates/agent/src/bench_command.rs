@@ -17,6 +17,7 @@ use clap::Args;
 use tierscope_clock::wall_ns;
 use tierscope_membench::{MembenchError, Plan, Request, Target, measure, plan};
 use tierscope_rootfs::{Reader, Root};
+use tierscope_sysfs::copy_engines;
 
 use crate::config::Config;
 use stored::{Document, SkippedPair};
@@ -41,7 +42,7 @@ pub(crate) struct BenchArgs {
     /// Time for everything.
     #[arg(long, value_name = "S", default_value_t = 20.0)]
     seconds: f64,
-    /// Most memory of the buffers; never more than half of the node's free memory.
+    /// Most memory of the buffers; never more than half of what the node has free or in clean inactive page cache.
     #[arg(long, value_name = "MIB")]
     memory_mib: Option<u64>,
     /// Measures although the processors are busy, or other tools run.
@@ -94,7 +95,8 @@ pub(crate) fn run(args: &BenchArgs, out: &mut impl Write) -> Result<()> {
     }
     // A host that refuses is measured all the same, at its usual priority.
     let _ = rustix::process::nice(NICE);
-    let document = measure_pairs(args, targets::find(&mut reader, args.node)?)?;
+    let mut document = measure_pairs(args, targets::find(&mut reader, args.node)?)?;
+    document.copy_engines = copy_engines::find(&mut reader);
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&document)?)?;
     } else {
@@ -188,12 +190,12 @@ fn plan_pairs(targets: Vec<Target>, request: &Request) -> (Vec<Plan>, Vec<Skippe
 mod tests {
     use super::*;
 
-    fn target(cpu_node: u32, memory_node: u32, free_bytes: u64) -> Target {
+    fn target(cpu_node: u32, memory_node: u32, available_bytes: u64) -> Target {
         Target {
             cpu_node,
             cpus: vec![0, 1],
             memory_node,
-            free_bytes,
+            available_bytes,
             cache_bytes: 32 << 20,
             bind: true,
         }

@@ -27,17 +27,17 @@ pub const LINE_BYTES: usize = 64;
 /// Why a pair of nodes is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MembenchError {
-    /// A buffer beyond the caches would take too much of the node's free memory.
+    /// A buffer beyond the caches would take too much of the node's available memory.
     #[error(
-        "node {node} has {} MiB free, and a buffer beyond a cache of {} MiB takes {} MiB: a quarter of the free memory is \
-         taken by itself, and half with --memory-mib {}",
-        .free_bytes >> 20, .cache_bytes >> 20, .needed_bytes >> 20, .needed_bytes.div_ceil(1 << 20)
+        "node {node} has {} MiB free or in clean inactive page cache, and a buffer beyond a cache of {} MiB takes {} MiB: \
+         a quarter of the former is taken by itself, and half with --memory-mib {}",
+        .available_bytes >> 20, .cache_bytes >> 20, .needed_bytes >> 20, .needed_bytes.div_ceil(1 << 20)
     )]
     TooLittleMemory {
         /// The memory node.
         node: u32,
-        /// Its free memory.
-        free_bytes: u64,
+        /// What of its memory is free, or clean inactive page cache.
+        available_bytes: u64,
         /// The largest cache of a processor.
         cache_bytes: u64,
         /// Bytes of the buffer.

@@ -2,12 +2,12 @@
 
 use crate::MembenchError;
 
-/// Buffers take at most this share of the node's free memory.
-const FREE_SHARE: u64 = 16;
+/// Buffers take at most this share of the node's available memory.
+const AVAILABLE_SHARE: u64 = 16;
 /// And this where the caches are so large that less would measure them.
-const FREE_SHARE_BEYOND_CACHES: u64 = 4;
+const AVAILABLE_SHARE_BEYOND_CACHES: u64 = 4;
 /// And this where the memory is asked for.
-const FREE_SHARE_ASKED: u64 = 2;
+const AVAILABLE_SHARE_ASKED: u64 = 2;
 /// And at most this much, unless the caches are so large that less would measure them.
 const MOST_BYTES: u64 = 1 << 30;
 /// The chased part is at least this many times the last-level cache, and best twice that.
@@ -31,8 +31,8 @@ const INJECTED: [f64; 6] = [0.1, 0.25, 0.4, 0.55, 0.7, 0.85];
 pub struct Request {
     /// Time for everything, seconds.
     pub seconds: f64,
-    /// Most bytes of buffers, of which half of the node's free memory is given at most. Without it 1 GiB or as much as
-    /// the caches ask for: a sixteenth of the free memory, or a quarter where the caches ask for more.
+    /// Most bytes of buffers, of which half of the node's available memory is given at most. Without it 1 GiB or as
+    /// much as the caches ask for: a sixteenth of what is available, or a quarter where the caches ask for more.
     pub memory_bytes: Option<u64>,
 }
 
@@ -45,8 +45,8 @@ pub struct Target {
     pub cpus: Vec<u32>,
     /// Node of the memory.
     pub memory_node: u32,
-    /// Its free memory.
-    pub free_bytes: u64,
+    /// What of its memory is free, or clean inactive page cache, which the kernel gives up first.
+    pub available_bytes: u64,
     /// The largest cache that one processor has; 0 where unknown.
     pub cache_bytes: u64,
     /// Whether memory has to be bound to its node: there are several.
@@ -175,16 +175,20 @@ fn buffers(target: &Target, request: &Request) -> Result<(u64, u64), MembenchErr
             needed_bytes: least_bytes,
         });
     }
-    let usual_bytes = MOST_BYTES.max(least_bytes).min(target.free_bytes / FREE_SHARE);
+    let usual_bytes = MOST_BYTES
+        .max(least_bytes)
+        .min(target.available_bytes / AVAILABLE_SHARE);
     let bytes = match request.memory_bytes {
-        Some(asked) => asked.min(target.free_bytes / FREE_SHARE_ASKED),
-        None if usual_bytes < least_bytes => least_bytes.min(target.free_bytes / FREE_SHARE_BEYOND_CACHES),
+        Some(asked) => asked.min(target.available_bytes / AVAILABLE_SHARE_ASKED),
+        None if usual_bytes < least_bytes => {
+            least_bytes.min(target.available_bytes / AVAILABLE_SHARE_BEYOND_CACHES)
+        }
         None => usual_bytes,
     };
     if bytes < least_bytes {
         return Err(MembenchError::TooLittleMemory {
             node: target.memory_node,
-            free_bytes: target.free_bytes,
+            available_bytes: target.available_bytes,
             cache_bytes,
             needed_bytes: least_bytes,
         });
@@ -264,10 +268,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn target(cpus: u32, free_bytes: u64, cache_bytes: u64) -> Target {
+    fn target(cpus: u32, available_bytes: u64, cache_bytes: u64) -> Target {
         Target {
             cpus: (0..cpus).collect(),
-            free_bytes,
+            available_bytes,
             cache_bytes,
             ..Target::default()
         }
@@ -289,9 +293,9 @@ mod tests {
                 let cache_bytes = if cache_mib == 0 { USUAL_CACHE_BYTES } else { cache_mib << 20 };
                 prop_assert!(plan.seconds() <= seconds / pairs as f64 + 1e-6);
                 prop_assert!(plan.step_seconds >= SHORTEST_STEP_S - 1e-9);
-                let is_beyond_caches = target.free_bytes / FREE_SHARE < 6 * cache_bytes;
-                let share = if is_beyond_caches { FREE_SHARE_BEYOND_CACHES } else { FREE_SHARE };
-                prop_assert!(bytes <= target.free_bytes / share);
+                let is_beyond_caches = target.available_bytes / AVAILABLE_SHARE < 6 * cache_bytes;
+                let share = if is_beyond_caches { AVAILABLE_SHARE_BEYOND_CACHES } else { AVAILABLE_SHARE };
+                prop_assert!(bytes <= target.available_bytes / share);
                 prop_assert!(bytes <= MOST_BYTES.max(6 * cache_bytes));
                 prop_assert!(plan.chase_bytes >= CHASE_CACHES * cache_bytes - 64);
                 prop_assert!(plan.stream_bytes >= STREAM_CACHES * cache_bytes);
@@ -311,7 +315,7 @@ mod tests {
         let error = plan(&host(6_000), &asked(None), 1).unwrap_err();
         let expected = MembenchError::TooLittleMemory {
             node: 0,
-            free_bytes: 6_000 << 20,
+            available_bytes: 6_000 << 20,
             cache_bytes: 260 << 20,
             needed_bytes,
         };

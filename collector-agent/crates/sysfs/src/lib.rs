@@ -2,6 +2,7 @@
 
 pub mod cgroup;
 pub mod classify;
+pub mod copy_engines;
 pub mod cxl;
 pub mod damon_admin;
 pub mod damon_stat;

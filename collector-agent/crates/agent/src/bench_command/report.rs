@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use tierscope_sample::inventory::{BenchFigure, NodeBench};
+use tierscope_sysfs::copy_engines::CopyEngine;
 
 use super::stored::Document;
 
@@ -30,9 +31,27 @@ pub(super) fn write(document: &Document, out: &mut impl Write) -> io::Result<()>
             pair.cpu_node, pair.memory_node, pair.reason
         )?;
     }
+    for engine in document.copy_engines.iter().flatten() {
+        writeln!(out, "{}", describe_engine(engine))?;
+    }
     writeln!(
         out,
         "{DISTURBED_MARK} repetitions differ by more than a quarter: something else ran."
+    )
+}
+
+fn describe_engine(engine: &CopyEngine) -> String {
+    let node = engine
+        .node
+        .map_or(String::new(), |node| format!(" of node {node}"));
+    let queues = match (engine.is_enabled, engine.user_queues.as_slice()) {
+        (false, _) => "is not set up".to_owned(),
+        (true, []) => "has no queue that programs can use".to_owned(),
+        (true, queues) => format!("can be used by programs ({})", queues.join(", ")),
+    };
+    format!(
+        "copy engine {}{node} {queues}: not measured, all figures are those of processors",
+        engine.name
     )
 }
 
@@ -181,6 +200,30 @@ mod tests {
         };
         assert_eq!(shown(vec![pair(0, 0), pair(0, 1), pair(1, 1), pair(1, 0)]), 2);
         assert_eq!(shown(vec![pair(0, 0), pair(0, 2), pair(1, 1), pair(1, 2)]), 0);
+    }
+
+    #[test]
+    fn copy_engines_are_told_and_not_taken_for_measured() {
+        let engine = |name: &str, node, is_enabled, queues: &[&str]| CopyEngine {
+            name: name.to_owned(),
+            node,
+            is_enabled,
+            user_queues: queues.iter().map(|&queue| queue.to_owned()).collect(),
+        };
+        let told = |engine: CopyEngine| {
+            let mut document = Document::new(Vec::new(), Vec::new());
+            document.copy_engines = Some(vec![engine]);
+            let mut out = Vec::new();
+            write(&document, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let usable = told(engine("dsa0", Some(1), true, &["wq0.0", "wq0.1"]));
+        assert!(
+            usable.contains("dsa0 of node 1 can be used by programs (wq0.0, wq0.1): not measured"),
+            "{usable}"
+        );
+        assert!(told(engine("dsa2", None, true, &[])).contains("dsa2 has no queue"));
+        assert!(told(engine("dsa4", Some(0), false, &[])).contains("dsa4 of node 0 is not set up"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tierscope_membench::{MembenchError, Target};
 use tierscope_sample::inventory::NodeBench;
+use tierscope_sysfs::copy_engines::CopyEngine;
 
 /// Name of the file.
 const FILE: &str = "bench.json";
@@ -21,6 +22,9 @@ pub(crate) struct Document {
     pub(crate) benches: Vec<NodeBench>,
     /// Pairs that were not measured by the newest run.
     pub(crate) skipped: Vec<SkippedPair>,
+    /// Engines that copy memory in place of processors; none of them is measured. `None` where no driver shows any.
+    #[serde(default)]
+    pub(crate) copy_engines: Option<Vec<CopyEngine>>,
 }
 
 /// A pair of nodes that was not measured, and why.
@@ -47,6 +51,7 @@ impl Document {
             schema: SCHEMA.to_owned(),
             benches,
             skipped,
+            copy_engines: None,
         }
     }
 }

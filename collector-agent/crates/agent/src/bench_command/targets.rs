@@ -13,7 +13,7 @@ pub(super) fn find(reader: &mut Reader, only: Option<u32>) -> Result<Vec<Target>
     let memory: Vec<(usize, u32, u64)> = (0..)
         .zip(&described)
         .filter(|(_, node)| node.memory_bytes.is_some_and(|bytes| bytes > 0))
-        .map(|(place, node)| (place, node.id, free_bytes(reader, node.id)))
+        .map(|(place, node)| (place, node.id, available_bytes(reader, node.id)))
         .collect();
     let known: Vec<String> = memory.iter().map(|(_, id, _)| id.to_string()).collect();
     if let Some(only) = only.filter(|only| !memory.iter().any(|(_, id, _)| id == only)) {
@@ -26,12 +26,12 @@ pub(super) fn find(reader: &mut Reader, only: Option<u32>) -> Result<Vec<Target>
     for node in described.iter().filter(|node| node.has_cpu()) {
         let cpus = cpus(reader, node);
         let cache_bytes = cpus.first().map_or(0, |cpu| cache_bytes(reader, *cpu));
-        for (place, memory_node, free_bytes) in &memory {
+        for (place, memory_node, available_bytes) in &memory {
             let target = Target {
                 cpu_node: node.id,
                 cpus: cpus.clone(),
                 memory_node: *memory_node,
-                free_bytes: *free_bytes,
+                available_bytes: *available_bytes,
                 cache_bytes,
                 bind: memory.len() > 1,
             };
@@ -67,15 +67,18 @@ fn cpus(reader: &Reader, node: &nodes::Node) -> Vec<u32> {
     }
 }
 
-fn free_bytes(reader: &mut Reader, node: u32) -> u64 {
-    let mut free_bytes = 0;
+/// What is free, and clean page cache that was not used lately: on a host that has run for a while little is free, and
+/// the kernel gives up such pages first. `MemAvailable` is told of whole hosts alone.
+fn available_bytes(reader: &mut Reader, node: u32) -> u64 {
+    let (mut free_bytes, mut inactive_bytes, mut unwritten_bytes) = (0, 0, 0);
     // A node that does not say what is free has nothing free, and is refused for that.
-    let _unknown = nodes::meminfo(reader, node, |name, value| {
-        if name == "MemFree" {
-            free_bytes = u64::try_from(value).unwrap_or(0);
-        }
+    let _unknown = nodes::meminfo(reader, node, |name, value| match name {
+        "MemFree" => free_bytes = value,
+        "Inactive(file)" => inactive_bytes = value,
+        "Dirty" | "Writeback" => unwritten_bytes += value,
+        _ => {}
     });
-    free_bytes
+    u64::try_from(free_bytes + (inactive_bytes - unwritten_bytes).max(0)).unwrap_or(0)
 }
 
 /// The largest cache of a processor; 0 where the host does not show its caches.
@@ -141,10 +144,20 @@ mod tests {
             ([2, 3].as_slice(), 0)
         );
         assert!(found.iter().all(|target| target.bind));
-        assert_eq!(found[2].free_bytes, 3 << 20);
+        assert_eq!(found[2].available_bytes, 3 << 20);
         let (first, rest) = nearest(found);
         assert_eq!((first.len(), rest.len()), (3, 3));
         assert_eq!((first[2].cpu_node, first[2].memory_node), (1, 2));
+    }
+
+    #[test]
+    fn clean_page_cache_that_is_not_in_use_is_available() {
+        let host = host();
+        let meminfo = "Node 1 MemTotal: 16777216 kB\nNode 1 MemFree: 1024 kB\nNode 1 Active(file): 9216 kB\n\
+                       Node 1 Inactive(file): 8192 kB\nNode 1 Dirty: 2048 kB\nNode 1 Writeback: 1024 kB\n";
+        host.write("sys/devices/system/node/node1/meminfo", meminfo);
+        let found = find(&mut Reader::new(host.root()), Some(1)).unwrap();
+        assert_eq!(found[0].available_bytes, 6 << 20);
     }
 
     #[test]
@@ -168,6 +181,9 @@ mod tests {
         root.write("sys/devices/system/node/node0/cpulist", "0\n");
         root.write("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 8 kB\n");
         let found = find(&mut Reader::new(root.root()), None).unwrap();
-        assert_eq!((found.len(), found[0].bind, found[0].free_bytes), (1, false, 0));
+        assert_eq!(
+            (found.len(), found[0].bind, found[0].available_bytes),
+            (1, false, 0)
+        );
     }
 }
