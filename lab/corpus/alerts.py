@@ -6,6 +6,7 @@ are those of the emulated machine.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,17 +54,32 @@ class Fired:
         return self.state not in FINE
 
 
-def watch(files: Mapping[str, str], name: str, rules: Sequence[Rule]) -> Iterator[Fired]:
-    """The rules that fire on an unpacked recording while its truth has a state."""
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What rules see of a recording: the state of the truth in each minute, None where it has none, and the series."""
+
+    name: str
+    states: Sequence[str | None]
+    series: Mapping[str, Floats]
+
+
+def read_recording(files: Mapping[str, str], name: str) -> Recorded:
+    """An unpacked recording as rules see it."""
     hides = hides_armed(name.partition("-")[0])
     ledger = read_ledgers(files, hides=hides)[0]
     states = _states(ledger, files, hides=hides)
-    series = {"host": _series(ledger, files, read_context(files))}
+    return Recorded(name, states, _series(ledger, files, read_context(files)))
+
+
+def watch(recorded: Recorded, rules: Sequence[Rule]) -> Iterator[Fired]:
+    """The rules that fire on a recording while its truth has a state."""
     for rule in rules:
-        levels = follow_rule(require_rule(rule), series)[0]
-        during = Counter(state for state, level in zip(states, levels, strict=True) if level == _FIRING and state)
+        levels = follow_rule(require_rule(rule), {"host": recorded.series})[0]
+        during = Counter(
+            state for state, level in zip(recorded.states, levels, strict=True) if level == _FIRING and state
+        )
         if during:
-            yield Fired(rule.name, name, during.most_common(1)[0][0])
+            yield Fired(rule.name, recorded.name, during.most_common(1)[0][0])
 
 
 def _states(ledger: Ledger, files: Mapping[str, str], *, hides: bool) -> list[str | None]:
@@ -94,22 +110,28 @@ def _series(ledger: Ledger, files: Mapping[str, str], context: Context) -> dict[
     return {name: amounts for name, amounts in found.items() if np.isfinite(amounts).any()}
 
 
-def watch_corpus(directory: Path) -> Iterator[Fired]:
-    """The same of all recordings of a directory, by the shipped rules on hosts."""
-    rules = [rule for rule in shipped_rules() if rule.scope.kind == "host"]
-    for path in sorted(directory.glob("*.tar.zst")):
-        yield from watch(unpack(path), path.name.removesuffix(".tar.zst"), rules)
-
-
 def describe_alerts(directory: Path) -> str:
-    """The table of docs/method/alerts.md: on how many recordings a rule fired, and on which states."""
-    fired = list(watch_corpus(directory))
+    """The table of docs/method/alerts.md: on how many recordings each rule fired, on which states, or why on none."""
+    host_rules = [rule for rule in shipped_rules() if rule.scope.kind == "host"]
+    fired: list[Fired] = []
+    given: set[str] = set()
+    for path in sorted(directory.glob("*.tar.zst")):
+        recorded = read_recording(unpack(path), path.name.removesuffix(".tar.zst"))
+        fired.extend(watch(recorded, host_rules))
+        given |= recorded.series.keys()
     lines = ["| Rule | Fired on | Right | While |", "|---|---|---|---|"]
     for rule in shipped_rules():
         own = [one for one in fired if one.rule == rule.name]
-        if not own:
-            continue
-        right = sum(one.is_right for one in own)
+        n_right = sum(one.is_right for one in own)
+        right = f"{n_right} ({n_right / len(own):.0%})" if own else "-"
         during = ", ".join(f"{state} {count}" for state, count in Counter(one.state for one in own).most_common())
-        lines.append(f"| `{rule.name}` | {len(own)} | {right} ({right / len(own):.0%}) | {during} |")
+        lines.append(f"| `{rule.name}` | {len(own)} | {right} | {during or _why_silent(rule, given)} |")
     return "\n".join(lines)
+
+
+def _why_silent(rule: Rule, given: AbstractSet[str]) -> str:
+    """Why a rule fired on no recording: what it needs that none has, or that none got there."""
+    if rule.scope.kind != "host":
+        return "not judged: recordings have no services"
+    lacking = sorted(require_rule(rule).inputs - given)
+    return f"not judged: no `{'`, `'.join(lacking)}`" if lacking else "no recording got there"

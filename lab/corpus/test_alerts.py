@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from corpus.__main__ import KEPT
-from corpus.alerts import Fired, describe_alerts, watch
+from corpus.alerts import Fired, describe_alerts, read_recording, watch
 from corpus.packing import unpack
 from fixtures.elsewhere import long
 from tierscope.domain.alerts.machine import LEVEL_NAMES
@@ -20,7 +20,7 @@ FIRING = LEVEL_NAMES.index("firing")
 
 def fired(name: str) -> dict[str, Fired]:
     rules = [rule for rule in shipped_rules() if rule.scope.kind == "host"]
-    return {one.rule: one for one in watch(unpack(KEPT / f"{name}.tar.zst"), name, rules)}
+    return {one.rule: one for one in watch(read_recording(unpack(KEPT / f"{name}.tar.zst"), name), rules)}
 
 
 @pytest.mark.parametrize(

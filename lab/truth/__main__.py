@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument(
         "--losses", action="store_true", help="judge what is believed of losses on drawn fleets, without a service"
     )
+    parser.add_argument("--alerts", action="store_true", help="ask fleets about alerts alone")
     parser.add_argument("--results", type=Path, default=RESULTS, help="fleets that are there are not run again")
     parser.add_argument("--keep", action="store_true", help="keep databases too, and ask fleets that have one anew")
     parser.add_argument("--json", type=Path, help="where to write the table and all observations")
@@ -61,7 +62,7 @@ def main() -> int:
     observed = collect(observe(fleet) for fleet in fleets)
     rows = judge_all(observed)
     options = f"--laws {arguments.laws} --seed {arguments.seed} --fleets {arguments.fleets}"
-    options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}"
+    options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}{' --alerts' * arguments.alerts}"
     _tell(rows, observed, arguments, options)
     print("\nstates of the twin and what they were called:")
     for (state, word), count in sorted(confusion(fleets).items(), key=lambda item: (item[0][0], -item[1])):
@@ -110,7 +111,7 @@ def _tell(rows: list[Judged], observed: Observed, arguments: argparse.Namespace,
 
 def _run(arguments: argparse.Namespace) -> list[JudgedFleet]:
     fleets: list[JudgedFleet] = []
-    asked: Asked = "sizes" if arguments.laws == DRAWN else "all"
+    asked: Asked = "alerts" if arguments.alerts else "sizes" if arguments.laws == DRAWN else "all"
     for seed in range(arguments.seed, arguments.seed + arguments.fleets):
         laws = draw_laws(seed, arguments.hours) if arguments.laws == DRAWN else fleet_laws.read(arguments.laws)
         plan = FleetPlan(laws, seed, arguments.hours, arguments.panel_every)

@@ -25,10 +25,15 @@ BACKTESTED = {
     "swap-pressure": ("swap_pressure",),
 }
 """Shipped rules of a host, and the twin's states that each is about (docs/alerts.md)."""
+SILENT = {"agent-silent": "silent_agent"}
+"""Shipped rules that are about an incident of the laws."""
+CALLING = ("futile_ping_pong", "limiter_bound", "promotion_failing", "spill", "stalled", "swap_pressure")
+"""States that call for somebody, as an alert of any other rule says that somebody is needed."""
 
 Answers = dict[str, Any]
-Asked = Literal["all", "sizes", "heat"]
-"""Everything; heat, re-access, curves, ratios, savings and settings without states over time and alerts; heat alone."""
+Asked = Literal["all", "sizes", "heat", "alerts"]
+"""Everything; heat, re-access, curves, ratios, savings and settings without states over time and alerts; heat alone;
+alerts alone."""
 
 
 def _moment(unix_s: float) -> str:
@@ -64,6 +69,8 @@ class Asker:
         """
         whole = _window(self._start_s, self._end_s)
         answers: Answers = {"start_s": self._start_s, "end_s": self._end_s, "heat": [], "services": {}, "hosts": {}}
+        if asked == "alerts":
+            return {**answers, "alerts": self._backtests()}
         for service, hosts in services.items():
             path = f"/v1/services/{self._services[service]}"
             for host in hosts:
@@ -78,7 +85,7 @@ class Asker:
             for host in {host for hosts in services.values() for host in hosts}:
                 answers["hosts"][host] = self._of_host(self._hosts[host], over_time=asked == "all")
         if asked == "all":
-            answers["alerts"] = {rule["name"]: self._backtest(rule) for rule in self._rules()}
+            answers["alerts"] = self._backtests()
         return answers
 
     def _of_service(self, path: str, hosts: list[str], whole: Mapping[str, str]) -> Answers:
@@ -124,18 +131,19 @@ class Asker:
         metrics = [_without(metric, "series") for metric in found["metrics"]]
         return {"what": entered.what, "verdict": found["verdict"], "why": found["why"], "metrics": metrics}
 
-    def _rules(self) -> list[Answers]:
-        return [rule for rule in self._get("/v1/rules")["items"] if rule["name"] in BACKTESTED]
+    def _backtests(self) -> Answers:
+        return {rule["name"]: self._backtest(rule) for rule in self._get("/v1/rules")["items"]}
 
     def _backtest(self, rule: Answers) -> Answers:
         names = ("name", "expression", "for_seconds", "keep_firing_for_seconds", "severity", "no_data")
         recovery = ("no_data_after_seconds", "recovery_expression", "recovery_threshold", "n_of_m")
         wanted = {name: rule[name] for name in (*names, *recovery)}
-        body = {"rule": {**wanted, "scope": {"kind": "host"}}, **_window(self._start_s, self._end_s)}
+        body = {"rule": {**wanted, "scope": {"kind": rule["scope"]["kind"]}}, **_window(self._start_s, self._end_s)}
         asked = {**body, "max_subjects": MAX_HOSTS, "max_points": 10}
         found = _taken(self._client.post("/v1/rules/backtest", json=asked))
         spans = {subject["name"]: subject["spans"] for subject in found["subjects"]}
-        return {"for_s": rule["for_seconds"], "spans": spans, "coverage": found["coverage"]}
+        told = {"kind": rule["scope"]["kind"], "for_s": rule["for_seconds"], "keep_s": rule["keep_firing_for_seconds"]}
+        return {**told, "coverage": found["coverage"], "spans": spans}
 
 
 def _taken(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON

@@ -83,7 +83,8 @@ def run_fleet(plan: FleetPlan, folder: Path, *, asked: Asked = "all", keep: bool
             if not is_there:
                 send_fleet(plan, instance.url, instance.join_token(), told)
                 instance.wait_rebuilt()
-            if asked != "heat":
+            instance.store_rules()
+            if asked in ("all", "sizes"):
                 instance.replay_placements()
             # What came of an earlier answer.
             for stale in ("advised.json", "effects.json"):

@@ -24,6 +24,7 @@ from tierscope.core.embedded.queue import open_queue
 from tierscope.storage.base.schema import upgrade
 from tierscope.storage.fleet.services import list_services
 from tierscope.usecases.access.tokens import Access
+from tierscope.usecases.alerts.rules import store_shipped
 from tierscope.usecases.operate.load_figures import LoadFigures
 from tierscope.usecases.simulate.placements import ReplayPlacements
 
@@ -70,6 +71,11 @@ class Instance:
             log=self.worker.log,
             alive={"the worker": self.worker.process, "the API": self.api.process},
         )
+
+    def store_rules(self) -> None:
+        """Stores the shipped rules, as the first evaluation of alerts does: none may have come yet."""
+        with self.database.write() as session:
+            store_shipped(session, now=utc_now())
 
     def replay_placements(self) -> None:
         """Replays page samples of all services anew, as `tierscope recommend --replay` does and workers do daily."""

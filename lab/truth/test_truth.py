@@ -4,6 +4,7 @@ import copy
 import json
 import tomllib
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,7 @@ import pytest
 from faults.stage import NotHereError
 from tierscope.domain.ledger.verdict import Word
 from tierscope.usecases.tco.scenario_documents import ScenarioDocument
-from truth import fleet_laws, rows_ratio, rows_saving, rows_settings
+from truth import fleet_laws, rows_moves, rows_ratio, rows_saving, rows_settings
 from truth.accounts import saving, scenario
 from truth.advised import FIRST, TOGETHER, plans_of, with_advice
 from truth.drawn import RANGES, draw_laws
@@ -101,6 +102,33 @@ def test_a_row_is_met_by_its_estimate_where_that_is_told_to_ten_points(
     met: bool | None,  # noqa: FBT001 - the expected value
 ) -> None:
     assert judge(goal, values).met is met
+
+
+@pytest.mark.parametrize(("until_h", "right"), [(4, 1.0), (12, 0.0)])
+def test_an_alert_that_outlasts_its_state_is_wrong(until_h: int, right: float) -> None:
+    """A state of three hours; the alert begins five minutes after it."""
+    start_s = 1_764_000_000
+    windows = [
+        {
+            "host": "web-1",
+            "service": "web",
+            "end_unix_s": start_s + 600 * (n + 1),
+            "state": "futile_ping_pong" if n < 18 else "healthy",
+        }
+        for n in range(72)
+    ]
+    moments = [datetime.fromtimestamp(start_s + s, UTC).isoformat() for s in (300, until_h * HOUR_S)]
+    fired = {"state": "firing", "from": moments[0], "to": moments[1]}
+    told = {"kind": "host", "for_s": 180, "keep_s": 180, "coverage": 1.0, "spans": {"web-1": [fired]}}
+    answers = {
+        "start_s": start_s,
+        "end_s": start_s + 12 * HOUR_S,
+        "hosts": {},
+        "alerts": {"ping-pong-ratio-high": told},
+    }
+    truth = {"windows": windows, "hosts": [{"host": "web-1"}], "incidents": []}
+    observed = rows_moves.observe(JudgedFleet(PLAN, truth, answers, [], [], []))
+    assert observed[rows_moves.RIGHT.format("ping-pong-ratio-high")] == [right]
 
 
 def test_rows_show_what_they_rest_on() -> None:
