@@ -60,7 +60,7 @@ def main() -> int:
     except (NotHereError, ProgramFailedError, OSError) as reason:
         parser.error(str(reason))
     observed = collect(observe(fleet) for fleet in fleets)
-    rows = judge_all(observed)
+    rows = [row for row in judge_all(observed) if row.n or not arguments.alerts or row.row.startswith("alerts")]
     options = f"--laws {arguments.laws} --seed {arguments.seed} --fleets {arguments.fleets}"
     options += f" --hours {arguments.hours} --panel-every {arguments.panel_every}{' --alerts' * arguments.alerts}"
     _tell(rows, observed, arguments, options)
