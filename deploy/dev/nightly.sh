@@ -24,6 +24,7 @@ properties() {
     try "Rates" env TIERSCOPE_DRAWS=all .venv/bin/python -m pytest -n "$processes" -m rates --elsewhere tests/domain lab
     try "API" env TIERSCOPE_FUZZ_EXAMPLES="${EXAMPLES:-100}" .venv/bin/python -m pytest -n "$processes" \
         --hypothesis-seed="$seed" --hypothesis-profile=nightly tests/api/test_properties.py
+    try "Engines" .venv/bin/python -m pytest --elsewhere -k four_engines tests/usecases/test_history.py
     try "Notebooks" .venv/bin/python -m pytest --elsewhere -k empty_environment tests/docs/test_commands.py
 }
 

@@ -1,11 +1,12 @@
 """Engines of other people read published history: the sums of each, and how long it took.
 
-`python lab/bench/engines.py DIRECTORY`. Engines whose package is not installed are left out: `pip install duckdb polars
-chdb pyspark` in an environment of its own (Spark needs Java 17).
+`python lab/bench/engines.py DIRECTORY` in an environment of its own: `pip install --require-hashes -r
+lab/bench/engines.lock`. Engines whose package is not installed are left out, and Spark without Java (17).
 """
 
 import argparse
 import importlib.util
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -71,6 +72,9 @@ def main() -> None:
     for name, ask in ENGINES.items():
         if importlib.util.find_spec(name) is None:
             print(f"{name}: not installed")
+            continue
+        if name == "pyspark" and shutil.which("java") is None:
+            print(f"{name}: no Java")
             continue
         began = time.monotonic()
         found[name] = ask(folder)

@@ -28,6 +28,7 @@ from factories.experiments import make_fleet
 from factories.populated import Populated, populate, populate_by_api
 from factories.services import running
 from fixtures.elsewhere import long
+from fixtures.environments import index_is_away, install_there, make_environment
 from fixtures.servers import Template
 from tierscope.cli.base.source_tree import find_agent
 from tierscope.core.database import Database
@@ -174,30 +175,12 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, service: Service, pr
 def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the client, and with what notebooks need besides, as their lock says."""
     folder = tmp_path_factory.mktemp("notebooks") / "environment"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT_SECONDS)
-    python = folder / "bin" / "python"
+    python = make_environment(folder)
     install_there(python, "--only-binary=:all:", "--require-hashes", "-r", NOTEBOOKS / "requirements.lock")
     # A build writes beside its source.
     copied = shutil.copytree(ROOT / "backend" / "tierscope_client", folder.parent / "client")
     install_there(python, "--no-deps", copied)
     return python
-
-
-def install_there(python: Path, *what: str | Path) -> None:
-    """Install with the pip of an environment; skip the test where the package index does not answer.
-
-    What is never imported is not compiled: that would take longer than the notebooks.
-    """
-    command = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile", *what]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    if done.returncode != 0 and index_is_away(done.stderr):
-        pytest.skip("the package index is not reachable, and its wheels are not cached")
-    assert done.returncode == 0, done.stderr
-
-
-def index_is_away(said: str) -> bool:
-    """Whether pip failed because the package index could not be reached, or stopped answering within a download."""
-    return ("No matching distribution" in said and "connection" in said) or "Read timed out" in said
 
 
 @pytest.mark.elsewhere("make nightly")  # to install what it needs takes three times as long as to run it

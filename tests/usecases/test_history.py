@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,12 +17,14 @@ import pytest
 from pyarrow import parquet
 from sqlalchemy import text
 
+from architecture.tree import ROOT
 from factories import batches
 from factories.derived import day_before, drain, internal_id, leave, send_counters, to_ns
 from factories.installations import Enrolled, enrol, store
 from factories.object_stores import empty_bucket, s3_history, s3_server
 from factories.ratio_services import add_day_of_heat
 from factories.services import running
+from fixtures.environments import install_there, make_environment
 from fixtures.histories import Histories
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
@@ -43,6 +46,7 @@ from tierscope.usecases.operate.purges import Purges
 DAY = timedelta(days=1)
 KEEP = timedelta(days=1095)
 MINUTES = range(10, 1441, 10)
+ENGINES = ROOT / "lab" / "bench" / "engines.py"
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
@@ -221,6 +225,39 @@ def test_other_engines_add_up_what_the_api_says(
     hot, cold, resident = ask(by_class)
     assert (hot, cold) == pytest.approx((classes["hot"], classes["cold"]), rel=1e-4)
     assert resident == pytest.approx(sum(classes.values()), rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the engines of the lock."""
+    python = make_environment(tmp_path_factory.mktemp("engines") / "environment")
+    install_there(python, "--require-hashes", "-r", ENGINES.with_suffix(".lock"))
+    return python
+
+
+@pytest.mark.elsewhere("make nightly")  # it installs half a gigabyte
+def test_four_engines_add_up_what_the_api_says(
+    fleet: tuple[Database, Fleet], objects: ObjectStore, folder: Path, engines: Path
+) -> None:
+    database, made = fleet
+    publish(database, objects)
+    window = {"from": day_before().isoformat(), "to": (day_before() + 2 * DAY).isoformat(), "max_points": "2000"}
+    pages = 0
+    with running(Settings(database_url=database.url)) as (_, client):
+        client.headers["Authorization"] = f"Bearer {made.token}"
+        for host in made.hosts:
+            ledger = client.get(f"/v1/hosts/{host.id}/ledger", params=window).json()
+            pages += next(one["total"]["value"] for one in ledger["columns"] if one["key"] == "promoted_pages")
+    files = json.loads(read(objects, "manifests/tier_moves.json"))["files"]
+    said = f"{sum(file['rows'] for file in files)} rows, {pages:.0f} pages promoted, {len(made.hosts)} hosts"
+    done = subprocess.run([engines, ENGINES, folder], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    answers = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    asked = {name: answer.rsplit(", ", 1)[0] for name, answer in answers.items() if answer != "no Java"}
+    assert asked == dict.fromkeys(asked, said)
+    assert asked.keys() | {"pyspark"} == {"chdb", "duckdb", "polars", "pyspark"}
+    if "pyspark" not in asked:
+        pytest.skip("there is no Java for Spark; the other three engines agree")
 
 
 def test_late_data_is_published_anew_once_a_day(fleet: tuple[Database, Fleet], objects: ObjectStore) -> None:
