@@ -28,9 +28,6 @@ _OF_METRICS = frozenset(
         "zone",
         "exported_node",
         "exported_zone",
-        "exported_container",
-        "exported_namespace",
-        "exported_pod",
         "nodename",
         "release",
         "version",
@@ -38,14 +35,6 @@ _OF_METRICS = frozenset(
         "sysname",
         "domainname",
         "tier",
-        "container",
-        "container_name",
-        "id",
-        "image",
-        "name",
-        "namespace",
-        "pod",
-        "pod_name",
         "collector",
         "resource",
         "type",
@@ -59,7 +48,23 @@ _OF_METRICS = frozenset(
     }
 )
 """Labels by which the series of one exporter differ, and those that say what it found."""
-_OF_CONTAINERS = ("container_label_", "container_env_")
+_OF_CONTAINERS = frozenset(
+    {
+        "container",
+        "container_name",
+        "exported_container",
+        "exported_namespace",
+        "exported_pod",
+        "id",
+        "image",
+        "name",
+        "namespace",
+        "pod",
+        "pod_name",
+    }
+)
+"""Such labels of series of containers. Of all others they are the exporter's own, which changes its pod and goes on."""
+_OF_RUNTIMES = ("container_label_", "container_env_")
 """Beginnings of such labels: what cAdvisor tells of a container as its runtime does."""
 _GIB = 1 << 30
 _RETURNS, _RETURNS_RATIO = 2, 0.1
@@ -70,10 +75,9 @@ are set back, and memory is plugged in and out, but not at the rhythm of scrapes
 def teller_of(labels: Mapping[str, str], replica_labels: Sequence[str]) -> Teller:
     """Who sends a series."""
     replica = next((labels[name] for name in replica_labels if labels.get(name)), "")
+    left_out = _OF_METRICS | _OF_CONTAINERS if labels.get("__name__", "").startswith("container_") else _OF_METRICS
     own = (
-        (name, value)
-        for name, value in labels.items()
-        if name not in _OF_METRICS and not name.startswith(_OF_CONTAINERS)
+        (name, value) for name, value in labels.items() if name not in left_out and not name.startswith(_OF_RUNTIMES)
     )
     return replica, tuple(sorted(own))
 
