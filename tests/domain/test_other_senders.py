@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tierscope.domain.ingest.prometheus.containers import METRICS
+from tierscope.domain.counters.senders import CADVISOR_COUNTERS
 from tierscope.domain.ingest.prometheus.counters import as_printed, map_series, sender_of
 from tierscope.domain.ingest.prometheus.selector import parse_selector
 from tierscope.domain.ingest.prometheus.targets import TargetName, find_target
@@ -134,7 +134,9 @@ def test_types_that_telegraf_puts_behind_names_are_taken_off(metric: str, printe
     assert as_printed({"__name__": metric, "host": "db1"}) == {"__name__": printed, "host": "db1"}
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "node_vmstat_pgfault", "mem_util_free", "system_memory_limit_bytes"])
+@pytest.mark.parametrize(
+    "metric", [*CADVISOR_COUNTERS, "node_vmstat_pgfault", "mem_util_free", "system_memory_limit_bytes"]
+)
 def test_an_import_asks_for_all_that_gives_a_counter(metric: str) -> None:
     (condition,) = parse_selector(DEFAULT_MATCH)
     assert re.fullmatch(condition.value, metric)

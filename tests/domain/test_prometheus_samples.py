@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tierscope.domain.counters.senders import read_senders, why_unsent
+from tierscope.domain.counters.unsent import read_senders, why_unsent
 from tierscope.domain.ingest.prometheus.containers import repeated_containers, workload_of_pod
 from tierscope.domain.ingest.prometheus.counters import map_series
 from tierscope.domain.ingest.prometheus.inventory import make_inventory

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tierscope.domain.counters.senders import find_lack, find_offers
+from tierscope.domain.counters.unsent import find_lack, find_offers
 from tierscope.domain.ingest.history import collectl
 from tierscope.domain.ingest.history.pcp import read_csv
 from tierscope.domain.ingest.history.recorded import Recorded

@@ -2,15 +2,8 @@
 
 import pytest
 
-from tierscope.domain.counters.senders import (
-    SENDERS,
-    Sent,
-    find_lack,
-    find_offers,
-    read_senders,
-    why_unsent,
-    write_sender,
-)
+from tierscope.domain.counters.senders import SENDERS
+from tierscope.domain.counters.unsent import Sent, find_lack, find_offers, read_senders, why_unsent, write_sender
 
 MOVES = "host|vmstat|pgpromote_success"
 DEFAULTS = [
@@ -31,8 +24,8 @@ WITH_FLAGS = [
     ),
     "node:0|meminfo|MemTotal",
 ]
-
-
+PARTS = dict.fromkeys(("vmstat", "meminfo", "pressure", "stat"), True)
+"""What node_exporter says of its collectors in each scrape."""
 AGENT = "Run our agent on the host, which reads them."
 
 
@@ -43,7 +36,7 @@ def reason(sent: Sent, key: str) -> str | None:
 
 
 def test_node_exporter_without_flags_sends_no_moves() -> None:
-    sent = find_offers("node_exporter", DEFAULTS, {})
+    sent = find_offers("node_exporter", DEFAULTS, PARTS)
     told = reason(sent, MOVES)
     assert told is not None
     assert told.startswith(
@@ -61,7 +54,7 @@ def test_node_exporter_without_flags_sends_no_moves() -> None:
 
 
 def test_what_comes_beside_the_others_of_its_kind_and_is_absent_is_the_kernels() -> None:
-    sent = find_offers("node_exporter", WITH_FLAGS, {})
+    sent = find_offers("node_exporter", WITH_FLAGS, PARTS)
     assert reason(sent, MOVES) is None
     assert reason(sent, "host|vmstat|numa_hint_faults") is None
     assert find_lack([sent], WITH_FLAGS) is None
@@ -99,13 +92,13 @@ def test_old_performance_co_pilot_knows_no_moves() -> None:
 
 
 def test_of_two_senders_one_is_enough() -> None:
-    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", WITH_FLAGS, {})]
+    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", WITH_FLAGS, PARTS)]
     assert why_unsent(both, [MOVES]) is None
     assert why_unsent([], [MOVES]) is None, "agents send all that the kernel prints"
 
 
 def test_settings_name_their_program_where_several_send() -> None:
-    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", DEFAULTS, {})]
+    both = [find_offers("hostmetrics", ["host|meminfo|MemTotal"], {}), find_offers("node_exporter", DEFAULTS, PARTS)]
     told = why_unsent(both, [MOVES])
     assert told is not None
     who = "hostmetrics of the OpenTelemetry collector and node_exporter send"
@@ -118,13 +111,58 @@ def test_settings_name_their_program_where_several_send() -> None:
 
 
 def test_what_tells_of_containers_alone_is_not_to_blame() -> None:
-    lack = find_lack([Sent("cadvisor"), find_offers("node_exporter", DEFAULTS, {})], DEFAULTS)
+    lack = find_lack([find_offers("cadvisor", [MOVES], {}), find_offers("node_exporter", DEFAULTS, PARTS)], DEFAULTS)
     assert lack is not None
     assert lack.cause.startswith("node_exporter sends nothing of: promotions, ")
     assert lack.fix.startswith("Start it with --collector.vmstat.fields=")
     alone = find_lack([find_offers("pcp", ["host|vmstat|pgfault"], {})], [])
     assert alone is not None
     assert alone.fix == "Log, or ask pmproxy for, mem.vmstat of PCP 7 or later, mem.vmstat, mem.numa.util."
+
+
+@pytest.mark.parametrize(
+    ("kept", "parts"),
+    [
+        # As managed services and charts keep them: a few names, and none by which node_exporter tells of itself.
+        (["host|vmstat|pgmajfault", "host|meminfo|MemTotal"], {}),
+        (["host|vmstat|pgmajfault", "host|meminfo|MemTotal", "host|stat|ctxt"], {"meminfo": True}),
+        (["host|meminfo|MemTotal", "host|vmstat|pgfault"], PARTS),
+    ],
+    ids=["list", "one-line-of-vmstat", "no-pressure-though-it-was-read"],
+)
+def test_what_a_filter_on_the_way_drops_is_no_matter_of_flags_alone(kept: list[str], parts: dict[str, bool]) -> None:
+    sent = find_offers("node_exporter", kept, parts, version="1.9.1")
+    for key, series in (
+        ("host|vmstat|pgfault", "node_vmstat_.*"),
+        ("host|pressure.cpu|some_total_us", "node_pressure_.*"),
+    ):
+        if key not in kept:
+            assert reason(sent, key) == (
+                "node_exporter sends no such series: it prints them, and a filter on the way drops them: "
+                f"let {series} through."
+            )
+    moves = reason(sent, MOVES) or ""
+    assert moves.startswith("node_exporter sends no such series: start it with --collector.vmstat.fields=")
+    assert moves.endswith(", and let node_vmstat_.* through the filter on the way.")
+    lack = find_lack([sent], kept)
+    assert lack is not None
+    through = "let node_vmstat_.* and node_memory_numa_.* through it."
+    assert lack.fix.endswith(f"--collector.meminfo_numa. A filter on the way drops names: {through}")
+
+
+def test_what_is_missing_of_containers_is_cadvisors_or_was_dropped() -> None:
+    of_services = [f"service:shop/cart|{counter}" for counter in ("memory.stat|anon", "memory.stat|file")]
+    both = [find_offers("cadvisor", of_services, {}), find_offers("node_exporter", WITH_FLAGS, PARTS)]
+    dropped = why_unsent(both, ["service:shop/cart|memory.swap.current|current"])
+    assert dropped is not None
+    assert dropped.reason == (
+        "cAdvisor sends no such series: it prints them, and a filter on the way drops them: "
+        "let container_memory_swap through."
+    )
+    never = why_unsent(both, ["service|memory.stat|pgdemote_kswapd"])
+    assert never is not None
+    assert never.reason == "cAdvisor sends no such series. It prints none: our agent on the machine reads them."
+    assert why_unsent(both, [MOVES]) is None, "that is node_exporter's to tell"
 
 
 def test_senders_are_kept_in_inventories() -> None:

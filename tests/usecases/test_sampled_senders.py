@@ -31,6 +31,7 @@ Send = Callable[..., int]
 # What node_exporter 1.12 prints without any flag, on a host that promotes and demotes.
 DEFAULTS = """
 node_boot_time_seconds 1.795221451e+09
+node_context_switches_total {i}
 node_memory_MemAvailable_bytes 2.935926784e+09
 node_memory_MemFree_bytes 3.065626624e+09
 node_memory_MemTotal_bytes 3.76690688e+09

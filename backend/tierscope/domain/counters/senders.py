@@ -2,17 +2,24 @@
 
 An agent sends every counter that the kernel prints, so that what is absent does not exist. Other programs print what
 they choose to. `SENDERS` says of each which counters it prints, by which setting, and by which counters it is seen that
-the setting is there. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12, `internal/build` and
-`internal/static/integrations/node_exporter` of Grafana Alloy 1.19, `plugins/inputs` of Telegraf 1.37,
-`src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor 0.60,
-`getProc` of collectl 4.3.1.
+the setting is there; `unsent.py` says it of a host. Sources: `collector/*_linux.go` of node_exporter 1.5 to 1.12,
+`internal/build` and `internal/static/integrations/node_exporter` of Grafana Alloy 1.19, `plugins/inputs` of Telegraf
+1.37, `src/pmdas/linux/pmda.c` of PCP 6.0 and 7.2, `hostmetricsreceiver` of the OpenTelemetry collector 0.161, cAdvisor
+0.60, `getProc` of collectl 4.3.1.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
+CADVISOR_COUNTERS = {
+    "container_memory_usage_bytes": "memory.current|current",
+    "container_memory_rss": "memory.stat|anon",
+    "container_memory_cache": "memory.stat|file",
+    "container_memory_mapped_file": "memory.stat|file_mapped",
+    "container_memory_swap": "memory.swap.current|current",
+}
+"""Counters of services by the metrics of cAdvisor that give them."""
 VMSTAT_FIELDS = (
     "--collector.vmstat.fields='^(oom_kill|pg|numa_|nr_|pswp|zswp|workingset_|allocstall|compact_|thp_|slabs_scanned"
     "|kswapd_).*'"
@@ -25,7 +32,8 @@ class Offer:
 
     `setting`: what makes it print them, '' where no release does. `witnesses`: counters of every kernel that come with
     the others; all of them there, what is absent is the kernel's. `part`: what of the sender prints them, where it says
-    so itself.
+    so itself. `series`: what it calls them, where they are known to be dropped on the way. `by_default`: it prints them
+    without any setting.
     """
 
     name: str
@@ -33,6 +41,8 @@ class Offer:
     setting: str
     witnesses: tuple[str, ...]
     part: str = ""
+    series: str = ""
+    by_default: bool = False
 
     def covers(self, key: str) -> bool:
         """Whether a counter is one of these."""
@@ -44,6 +54,8 @@ class Sender:
     """A program. `verb`: how settings are added to it; `instead`: what to do for counters that it never prints.
 
     `between`: what stands between two settings. `doubt`: why its counters are not exact, '' where they are.
+    `of_containers`: it tells of services alone, and others tell nothing of them; it prints all that it can, so that
+    what is absent of it is never the kernel's doing.
     """
 
     name: str
@@ -53,10 +65,16 @@ class Sender:
     instead: str = "Run our agent on the host, which reads them."
     between: str = ", "
     doubt: str = ""
+    of_containers: bool = False
 
 
 def _vmstat(*names: str) -> tuple[str, ...]:
     return tuple(f"host|vmstat|{name}" for name in names)
+
+
+def _vmstat_fields(name: str, start: str, *witnesses: str) -> Offer:
+    """Lines of /proc/vmstat that node_exporter prints where its pattern of fields takes them."""
+    return Offer(name, rf"host\|vmstat\|{start}", VMSTAT_FIELDS, _vmstat(*witnesses), series="node_vmstat_.*")
 
 
 _WHOLE_VMSTAT = frozenset(_vmstat("nr_free_pages", "pgfault", "unevictable_pgs_stranded"))
@@ -78,32 +96,53 @@ _NODE_EXPORTER = Sender(
     "node_exporter",
     "start it with",
     (
-        Offer("vmstat", r"host\|vmstat\|(oom_kill|pgpg|pswp|pg.*fault)", "--collector.vmstat", _vmstat("pgfault")),
         Offer(
-            "vmstat_pg",
-            r"host\|vmstat\|pg",
-            VMSTAT_FIELDS,
-            _vmstat("pgactivate", "pgdeactivate", "pgfree", "pgrotated"),
+            "vmstat",
+            r"host\|vmstat\|(oom_kill|pgpg|pswp|pg.*fault)",
+            "--collector.vmstat",
+            _vmstat("pgfault"),
+            series="node_vmstat_.*",
+            by_default=True,
         ),
-        Offer("vmstat_numa", r"host\|vmstat\|numa_", VMSTAT_FIELDS, _vmstat("numa_hit", "numa_local")),
-        Offer("vmstat_workingset", r"host\|vmstat\|workingset_", VMSTAT_FIELDS, _vmstat("workingset_nodereclaim")),
-        Offer("vmstat_nr", r"host\|vmstat\|nr_", VMSTAT_FIELDS, _vmstat("nr_free_pages", "nr_dirty")),
-        Offer("vmstat_rest", r"host\|vmstat\|", VMSTAT_FIELDS, _vmstat("slabs_scanned", "kswapd_inodesteal")),
+        _vmstat_fields("vmstat_pg", r"pg", "pgactivate", "pgdeactivate", "pgfree", "pgrotated"),
+        _vmstat_fields("vmstat_numa", r"numa_", "numa_hit", "numa_local"),
+        _vmstat_fields("vmstat_workingset", r"workingset_", "workingset_nodereclaim"),
+        _vmstat_fields("vmstat_nr", r"nr_", "nr_free_pages", "nr_dirty"),
+        _vmstat_fields("vmstat_rest", r"", "slabs_scanned", "kswapd_inodesteal"),
         Offer(
             "pressure",
             r"host\|pressure\.",
             "--collector.pressure",
             ("host|pressure.cpu|some_total_us",),
             part="pressure",
+            series="node_pressure_.*",
+            by_default=True,
         ),
-        Offer("meminfo", r"host\|meminfo\|", "--collector.meminfo", ("host|meminfo|MemTotal",), part="meminfo"),
-        Offer("stat", r"host\|stat\|", "--collector.stat", ("host|stat|ctxt",), part="stat"),
+        Offer(
+            "meminfo",
+            r"host\|meminfo\|",
+            "--collector.meminfo",
+            ("host|meminfo|MemTotal",),
+            part="meminfo",
+            series="node_memory_.*",
+            by_default=True,
+        ),
+        Offer(
+            "stat",
+            r"host\|stat\|",
+            "--collector.stat",
+            ("host|stat|ctxt",),
+            part="stat",
+            series="node_(boot|context|forks|procs)_.*",
+            by_default=True,
+        ),
         Offer(
             "zoneinfo",
             r"zone:|node:\d+\|vmstat\|nr_",
             "--collector.zoneinfo",
             (),
             part="zoneinfo",
+            series="node_zoneinfo_.*",
         ),
         Offer(
             "meminfo_numa",
@@ -111,6 +150,7 @@ _NODE_EXPORTER = Sender(
             "--collector.meminfo_numa",
             (),
             part="meminfo_numa",
+            series="node_memory_numa_.*",
         ),
     ),
     between=" ",
@@ -255,7 +295,19 @@ _COLLECTL = Sender(
     "collectl never records them: our agent or node_exporter does.",
     between=" ",
 )
-_CADVISOR = Sender("cadvisor", "cAdvisor", "", (), "Scrape node_exporter on the same machine, or run our agent there.")
+_CADVISOR = Sender(
+    "cadvisor",
+    "cAdvisor",
+    "",
+    # It prints all of them of each container at once (`metrics/prometheus.go`): one that is absent beside another was
+    # dropped on the way.
+    tuple(
+        Offer(metric, rf"service[^|]*\|{re.escape(counter)}$", "", (), series=metric, by_default=True)
+        for metric, counter in CADVISOR_COUNTERS.items()
+    ),
+    "It prints none: our agent on the machine reads them.",
+    of_containers=True,
+)
 SENDERS: Mapping[str, Sender] = {
     sender.name: sender
     for sender in (
@@ -271,154 +323,3 @@ SENDERS: Mapping[str, Sender] = {
         _CADVISOR,
     )
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A sender of a host, the offers that came of it, and those that it says it could not make. `version` may be ''."""
-
-    sender: str
-    offers: frozenset[str] = frozenset()
-    refused: frozenset[str] = frozenset()
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Unsent:
-    """Why a counter did not come though the kernel may count it, and what to do about it."""
-
-    reason: str
-    setting: str | None
-
-
-def find_offers(sender: str, keys: Iterable[str], parts: Mapping[str, bool], *, version: str = "") -> Sent:
-    """What came of a sender: `keys` of its counters, `parts` whether each part of it found what it looks for."""
-    known = set(keys)
-    offers = SENDERS[sender].offers
-    came = {
-        offer.name
-        for offer in offers
-        if (offer.witnesses and known.issuperset(offer.witnesses))
-        or (not offer.witnesses and any(offer.covers(key) for key in known))
-    }
-    refused = {offer.name for offer in offers if parts.get(offer.part) is False}
-    return Sent(sender, frozenset(came), frozenset(refused - came), version)
-
-
-def write_sender(sent: Sent) -> dict[str, Any]:
-    """A sender as an inventory has it."""
-    return {
-        "name": sent.sender,
-        "version": sent.version,
-        "offers": sorted(sent.offers),
-        "refused": sorted(sent.refused),
-    }
-
-
-def find_doubt(sent: Sequence[Sent]) -> str:
-    """Why counters of these senders are not exact, '' where they are."""
-    return next((SENDERS[one.sender].doubt for one in sent if SENDERS[one.sender].doubt), "")
-
-
-def read_senders(body: Mapping[str, Any]) -> tuple[Sent, ...]:
-    """The senders that an inventory names: none where an agent reports the host."""
-    return tuple(
-        Sent(
-            str(one["name"]),
-            frozenset(one.get("offers") or ()),
-            frozenset(one.get("refused") or ()),
-            str(one.get("version") or ""),
-        )
-        for one in body.get("senders") or ()
-        if one.get("name") in SENDERS
-    )
-
-
-def why_unsent(sent: Sequence[Sent], keys: Sequence[str]) -> Unsent | None:
-    """Why none of some counters came; None where the kernel is known to lack them, or an agent would have sent them."""
-    if not sent:
-        return None
-    offered = [
-        (SENDERS[one.sender], one, offer)
-        for one in sent
-        for offer in [next((offer for offer in SENDERS[one.sender].offers if offer.covers(keys[0])), None)]
-        if offer is not None
-    ]
-    if any(offer.name in one.offers | one.refused for _, one, offer in offered):
-        return None
-    titles = _titles(sent)
-    says = f"{_join(titles)} {_send(titles)} no such series"
-    offered = [one for one in offered if one[2].setting]
-    if offered:
-        sender, _, offer = offered[0]
-        return Unsent(f"{says}: {sender.verb} {offer.setting}{_of(sender, titles)}.", offer.setting)
-    return Unsent(f"{says}. {SENDERS[sent[0].sender].instead}", None)
-
-
-NEEDED = {
-    "promotions": ("host|vmstat|pgpromote_success",),
-    "demotions": ("host|vmstat|pgdemote_kswapd", "host|sysstat|pgdem"),
-    "hint faults": ("host|vmstat|numa_hint_faults",),
-    "memory by node": ("node:0|meminfo|MemTotal",),
-}
-"""What the ledger and its verdicts rest on, by counters of which one is enough."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """What of `NEEDED` did not come, from whom, and the settings that bring it; `fix` says so."""
-
-    titles: tuple[str, ...]
-    lacking: tuple[str, ...]
-    fix: str
-
-    @property
-    def cause(self) -> str:
-        """What nobody sends, in a sentence or two."""
-        what = f"{_join(self.titles)} {_send(self.titles)} nothing of: {', '.join(self.lacking)}."
-        return f"{what} Whether the kernel counts them is not known."
-
-
-def find_lack(sent: Sequence[Sent], came: Iterable[str]) -> Lack | None:
-    """What a host's senders leave out of what the ledger needs; None where nothing, or nothing that they could send."""
-    known = set(came)
-    unsent: dict[str, Unsent] = {}
-    for name, keys in NEEDED.items():
-        found = [] if known.intersection(keys) else [why_unsent(sent, [key]) for key in keys]
-        missed = [one for one in found if one is not None]
-        if missed and len(missed) == len(found):
-            unsent[name] = next((one for one in missed if one.setting), missed[0])
-    if not unsent:
-        return None
-    settings = dict.fromkeys(found.setting for found in unsent.values() if found.setting)
-    sender = SENDERS[sent[0].sender]
-    # Settings are of the sender that offers most: one program to restart brings all that it can.
-    for one in sent:
-        if any(offer.setting in settings for offer in SENDERS[one.sender].offers):
-            sender = SENDERS[one.sender]
-            break
-    titles = _titles(sent)
-    start = f"{sender.verb[:1].upper()}{sender.verb[1:]} {sender.between.join(settings)}{_of(sender, titles)}."
-    fixes = [start] if settings else []
-    if any(found.setting is None for found in unsent.values()):
-        fixes.append(sender.instead)
-    return Lack(titles, tuple(unsent), " ".join(fixes))
-
-
-def _titles(sent: Sequence[Sent]) -> tuple[str, ...]:
-    telling = [SENDERS[one.sender] for one in sent]
-    # What tells of containers alone is not to blame for what is missing of the host.
-    return tuple(dict.fromkeys(one.title for one in telling if one.offers) or (one.title for one in telling))
-
-
-def _join(titles: Sequence[str]) -> str:
-    return " and ".join(titles)
-
-
-def _send(titles: Sequence[str]) -> str:
-    return "send" if len(titles) > 1 else "sends"
-
-
-def _of(sender: Sender, titles: Sequence[str]) -> str:
-    """Whose setting it is, where that is not clear."""
-    return f" ({sender.title})" if len(titles) > 1 else ""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from tierscope.domain.base.page_size import huge_pages_of, page_bytes_of
-from tierscope.domain.counters.senders import Sent, read_senders
+from tierscope.domain.counters.unsent import Sent, read_senders
 from tierscope.domain.ledger.columns import MOVED
 from tierscope.domain.ledger.doubt import doubt_plan, read_doubts
 from tierscope.domain.ledger.plan import PickedPlan, Plan, Tiers, pick, plan_host, plan_service, why_column_unsent

@@ -12,7 +12,8 @@ import numpy as np
 
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES, NOT_KNOWN
 from tierscope.domain.counters.monotonic import Ints
-from tierscope.domain.counters.senders import NOT_WHOLE, Sent, find_doubt, is_whole, why_unsent
+from tierscope.domain.counters.senders import NOT_WHOLE, is_whole
+from tierscope.domain.counters.unsent import Sent, find_doubt, why_unsent
 from tierscope.domain.ledger.columns import COLUMN_INDEX, COLUMNS, DAMON, LOADS, TRAFFIC, Column, Dialect, Terms, Trust
 
 _LRU: Final[Mapping[str, frozenset[str]]] = {

@@ -9,7 +9,7 @@ from sqlalchemy import null, text
 from sqlalchemy.dialects.postgresql import insert
 
 from tierscope.core.database import ReadSession, WriteTransaction
-from tierscope.domain.counters.senders import read_senders
+from tierscope.domain.counters.unsent import read_senders
 from tierscope.domain.ledger.figures import RateSum
 from tierscope.domain.ledger.plan import why_column_unsent
 from tierscope.storage.tables import host_recent

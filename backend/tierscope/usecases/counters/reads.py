@@ -11,8 +11,8 @@ from tierscope.domain.base.copying import copied
 from tierscope.domain.base.figures import Origin, TimeAxis, Window, gaps_to_none
 from tierscope.domain.counters.monotonic import CounterKind, nominal_step
 from tierscope.domain.counters.names import CounterName, KnownCounter, describe_counter, match_counters
-from tierscope.domain.counters.senders import read_senders, why_unsent
 from tierscope.domain.counters.series import Lines, binned_lines, raw_lines
+from tierscope.domain.counters.unsent import read_senders, why_unsent
 from tierscope.storage.base.layouts import host_layout_ids, read_layouts
 from tierscope.storage.base.subjects import newest_inventories
 from tierscope.storage.fleet.hosts import HostRow

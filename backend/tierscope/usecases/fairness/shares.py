@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.figures import Figure, Interval, Series, Window, absent, gaps_to_none
-from tierscope.domain.counters.senders import why_unsent
+from tierscope.domain.counters.unsent import why_unsent
 from tierscope.domain.fairness.shares import Bounded, fair_bounds, fair_of_seen, scaled
 from tierscope.domain.fairness.vocabulary import BASES, MEANINGS, Basis
 from tierscope.domain.heat.classes import CLASSES, USUAL_RULE

@@ -12,7 +12,7 @@ import numpy as np
 
 from tierscope.core.errors import Unprocessable
 from tierscope.core.prometheus_api import PrometheusApi, RawSeries, TooMuchAtOnce
-from tierscope.domain.ingest.prometheus.containers import METRICS
+from tierscope.domain.counters.senders import CADVISOR_COUNTERS
 from tierscope.domain.ingest.prometheus.selector import Condition, parse_selector
 from tierscope.storage.ingest.sample_core import load_core
 from tierscope.usecases.ingest.remote_write import RemoteWrite
@@ -22,7 +22,7 @@ SMALLEST_MS = 60_000
 REQUEST_SAMPLES = 50_000
 DEFAULT_MATCH = (
     '{__name__=~"node_.+|tierscope_.+|kernel_(vmstat|all)_.+|kernel_boot_time|mem_.+|pressure_total'
-    f'|system_(memory|linux_memory|paging)_.+|{"|".join(METRICS)}"}}'
+    f'|system_(memory|linux_memory|paging)_.+|{"|".join(CADVISOR_COUNTERS)}"}}'
 )
 """What gives hosts and their services counters, by whichever program."""
 

@@ -17,7 +17,8 @@ from tierscope.core.errors import Unprocessable
 from tierscope.domain.base.described import Described
 from tierscope.domain.base.figures import AbsentStatus, Figure, Interval, Window, absent
 from tierscope.domain.counters.monotonic import Cause
-from tierscope.domain.counters.senders import SENDERS, find_lack, why_unsent
+from tierscope.domain.counters.senders import SENDERS
+from tierscope.domain.counters.unsent import find_lack, why_unsent
 from tierscope.domain.ledger import Ledger, Trust
 from tierscope.domain.ledger.machine import Machine
 from tierscope.storage.base.subjects import SubjectHost

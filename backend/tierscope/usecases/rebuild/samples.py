@@ -15,7 +15,7 @@ from tierscope.core.settings import RemoteWriteSettings, Settings
 from tierscope.domain.base.buckets import HOUR_US, MINUTE_US, TEN_MINUTES_US, bucket_start
 from tierscope.domain.base.jobs import COUNTERS
 from tierscope.domain.counters.packing import Block, Bools, Ints, empty_block, join_blocks
-from tierscope.domain.counters.senders import Lack, find_lack, read_senders
+from tierscope.domain.counters.unsent import Lack, find_lack, read_senders
 from tierscope.domain.ingest.batch import Finding
 from tierscope.domain.ingest.prometheus.containers import told_memory
 from tierscope.domain.ingest.prometheus.counters import BOOT_TIME_KEY

@@ -7,7 +7,7 @@ node's meminfo the first line, which is the sum of free and used (4.3.1, `getPro
 import re
 from collections.abc import Iterable
 
-from tierscope.domain.counters.senders import NEEDED
+from tierscope.domain.counters.unsent import NEEDED
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.domain.ingest.prometheus.other_senders import find_other
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from tierscope.domain.counters.senders import NEEDED
+from tierscope.domain.counters.unsent import NEEDED
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.domain.ingest.prometheus.other_senders import find_other
 

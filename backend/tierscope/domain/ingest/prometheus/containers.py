@@ -14,19 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tierscope.domain.base.names import escaped_name
+from tierscope.domain.counters.senders import CADVISOR_COUNTERS
 from tierscope.domain.ingest.prometheus.targets import own_label
 
 HELD_MS = 120_000
 """How long a value stands. Containers that ended are no longer printed, and count for so long."""
 POD_RULE = "kubernetes pod"
 """The rule by which agents name such a service."""
-METRICS = {
-    "container_memory_usage_bytes": "memory.current|current",
-    "container_memory_rss": "memory.stat|anon",
-    "container_memory_cache": "memory.stat|file",
-    "container_memory_mapped_file": "memory.stat|file_mapped",
-    "container_memory_swap": "memory.swap.current|current",
-}
 _IN_USE = frozenset({"memory.current|current", "memory.stat|anon"})
 """What no program that runs has none of: its stack alone is some."""
 _NAME_LENGTH_MAX = 120
@@ -70,7 +64,7 @@ def _is_told_by_runtime(labels: Mapping[str, str]) -> bool:
 
 def container_counter(labels: Mapping[str, str]) -> str | None:
     """The service's counter that a series of one container gives; None for pods as a whole, which would count twice."""
-    counter = METRICS.get(labels.get("__name__", ""))
+    counter = CADVISOR_COUNTERS.get(labels.get("__name__", ""))
     namespace, pod, container = _names(labels)
     if counter is None or container in ("", "POD"):
         return None
@@ -124,7 +118,7 @@ def told_memory(
     services: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
         name, _, counter = key.partition("|")
-        if name.startswith("service:") and counter in METRICS.values():
+        if name.startswith("service:") and counter in CADVISOR_COUNTERS.values():
             services.setdefault(name, []).append(place)
     told = present.copy()
     for places in services.values():

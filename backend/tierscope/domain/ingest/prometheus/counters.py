@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tierscope.domain.ingest.prometheus.containers import HELD_MS, METRICS, container_counter
+from tierscope.domain.counters.senders import CADVISOR_COUNTERS
+from tierscope.domain.ingest.prometheus.containers import HELD_MS, container_counter
 from tierscope.domain.ingest.prometheus.other_senders import find_other
 from tierscope.domain.ingest.prometheus.targets import own_label
 
@@ -94,7 +95,7 @@ def map_series(labels: Mapping[str, str]) -> tuple[MappedCounter, ...]:
     metric = labels.get("__name__", "")
     if ":" in metric:
         return ()
-    if metric in METRICS:
+    if metric in CADVISOR_COUNTERS:
         key = container_counter(labels)
         return () if key is None else (MappedCounter(key, held_ms=HELD_MS),)
     if not metric.startswith("node_"):

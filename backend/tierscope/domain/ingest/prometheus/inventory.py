@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tierscope.domain.base.page_size import find_page_size
-from tierscope.domain.counters.senders import find_offers, is_node_exporter, write_sender
+from tierscope.domain.counters.senders import is_node_exporter
+from tierscope.domain.counters.unsent import find_offers, write_sender
 from tierscope.domain.ingest.prometheus.counters import MEMORY_KEY
 
 _NODE_SIZE = re.compile(r"^node:(\d+)\|meminfo\|MemTotal$")
