@@ -16,6 +16,7 @@ ALLOWED = frozenset(
         "BSD-2-Clause",
         "BSD-3-Clause",
         "BSL-1.0",
+        "bzip2-1.0.6",
         "CC0-1.0",
         "CC-BY-4.0",
         "CDLA-Permissive-2.0",

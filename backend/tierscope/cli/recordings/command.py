@@ -28,8 +28,8 @@ def analyze(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A page trace (Parquet), a record of damo, or a snapshot tree: directory, .tar, .tar.gz, .tar.xz, "
-            ".tar.zst or .zip."
+            help="A page trace (Parquet), a record of damo, or a snapshot tree: directory, .tar, .tar.gz, .tar.bz2, "
+            ".tar.xz, .tar.zst or .zip."
         ),
     ],
     kind: Annotated[Kind | None, typer.Option(help="What PATH is; told by its content unless given.")] = None,

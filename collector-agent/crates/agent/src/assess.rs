@@ -28,7 +28,7 @@ const NOT_READY: u8 = 4;
 #[derive(Debug, Clone, Args)]
 pub struct AssessArgs {
     /// What to assess: a root, a snapshot, a recording, files of what `once --json` printed, or a directory or an archive
-    /// (`.tar`, `.tar.gz`, `.tar.xz`, `.tar.zst`, `.zip`) of such.
+    /// (`.tar`, `.tar.gz`, `.tar.bz2`, `.tar.xz`, `.tar.zst`, `.zip`) of such.
     #[arg(value_name = "PATH", conflicts_with = "root")]
     pub paths: Vec<PathBuf>,
     /// Directory that stands for `/`: the running host, or a snapshot of one.

@@ -32,7 +32,7 @@ pub fn recognise(path: &Path) -> std::io::Result<Option<Recognised>> {
     let mut head = Vec::new();
     File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     match form_of(&head) {
-        Some(form @ (Form::Gzip | Form::Xz | Form::Zstd)) => recognise_packed(form, path),
+        Some(form @ (Form::Gzip | Form::Bzip2 | Form::Xz | Form::Zstd)) => recognise_packed(form, path),
         _ => Ok(recognise_head(&head)),
     }
 }
@@ -47,6 +47,7 @@ fn recognise_packed(form: Form, path: &Path) -> std::io::Result<Option<Recognise
     }
     let (by, unpack) = match form {
         Form::Xz => ("xz", "unxz"),
+        Form::Bzip2 => ("bzip2", "bunzip2"),
         Form::Zstd => ("zstd", "unzstd"),
         _ => ("gzip", "gunzip"),
     };
@@ -74,7 +75,8 @@ pub(crate) fn words(path: &Path) -> String {
     match recognise(path) {
         Ok(Some(Recognised { what, next_step, .. })) => format!("is {what}: {next_step}"),
         _ => {
-            "is no archive (.tar, .tar.gz, .tar.xz, .tar.zst, .zip) and no file that is known here".to_owned()
+            "is no archive (.tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst, .zip) and no file that is known here"
+                .to_owned()
         }
     }
 }
@@ -90,7 +92,7 @@ const IMPORT_PCP: &str =
 const PARQUET: &[u8] = b"PAR1";
 
 /// Files whose first bytes tell: where, which bytes, what that is, and what to do.
-const MAGIC: [(usize, &[u8], &str, &str); 12] = [
+const MAGIC: [(usize, &[u8], &str, &str); 11] = [
     (
         0,
         PARQUET,
@@ -121,12 +123,6 @@ const MAGIC: [(usize, &[u8], &str, &str); 12] = [
         NO_MOVES,
     ),
     (0, b"\x7fELF", "a program, a library or a core dump", FIELDKIT),
-    (
-        0,
-        b"BZh",
-        "compressed by bzip2",
-        "unpack it (`bunzip2 FILE`), and give the .tar that it makes",
-    ),
     (
         0,
         b"SQLite format 3",

@@ -65,7 +65,7 @@ pub fn open(path: &Path) -> Result<SnapshotTree, TreeError> {
 }
 
 /// Opens a directory (of snapshots, of one recording, or one snapshot) or an archive of such: `.tar`, plain or compressed by
-/// gzip, xz or zstd, or `.zip`.
+/// gzip, bzip2, xz or zstd, or `.zip`.
 pub fn open_with(path: &Path, limits: Limits) -> Result<SnapshotTree, TreeError> {
     let fail = |problem| TreeError {
         path: path.to_owned(),
@@ -135,7 +135,9 @@ fn read_directory(
         .unwrap_or_default()
         .to_string_lossy();
     let mut name = name.into_owned();
-    for end in [".zst", ".xz", ".gz", ".tar", ".tgz", ".txz", ".zip"] {
+    for end in [
+        ".zst", ".xz", ".gz", ".bz2", ".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".zip",
+    ] {
         name.truncate(name.trim_end_matches(end).len());
     }
     fill_boot_ids(&name, &mut snapshots);

@@ -243,6 +243,12 @@ fn gzip_of(bytes: &[u8]) -> Vec<u8> {
     gzip.finish().expect("finished")
 }
 
+fn bzip2_of(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    packed.write_all(bytes).expect("written");
+    packed.finish().expect("finished")
+}
+
 #[test]
 fn one_file_that_is_packed_alone_is_told_by_what_it_holds() {
     let directory = TempDir::new().expect("a directory");
@@ -259,6 +265,11 @@ fn one_file_that_is_packed_alone_is_told_by_what_it_holds() {
             "sa27.xz",
             xz_of(&sysstat),
             "sysstat 12.7.5 (sa), packed by xz: `tierscope import sysstat",
+        ),
+        (
+            "sa28.bz2",
+            bzip2_of(&sysstat),
+            "sysstat 12.7.5 (sa), packed by bzip2: `tierscope import sysstat",
         ),
         (
             "perf.data.zst",
@@ -294,6 +305,11 @@ fn a_single_root_is_read_from_an_archive_of_any_form() {
     let forms = [
         ("db1.tar", tar.clone()),
         ("db1.tar.gz", gzip_of(&tar)),
+        ("db1.tar.bz2", bzip2_of(&tar)),
+        (
+            "db1.tbz",
+            [bzip2_of(&tar[..1000]), bzip2_of(&tar[1000..])].concat(),
+        ),
         ("db1.tar.xz", xz_of(&tar)),
         ("db1.tar.zst", zstd::bulk::compress(&tar, 3).expect("compressed")),
         ("db1.zip", zip_of(&zipped)),

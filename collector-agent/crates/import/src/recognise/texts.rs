@@ -107,7 +107,7 @@ pub(super) const TEXTS: [(&str, &str, &str, &str); 54] = [
         "=====",
         "#==[ ",
         "a text of a supportconfig",
-        "give the whole report: `tierscope assess FILE` takes its archive (.txz, .tgz) or its directory",
+        "give the whole report: `tierscope assess FILE` takes its archive (.txz, .tbz, .tgz) or its directory",
     ),
     ("crash ", "DUMPFILE: ", "text of a session of crash", FIELDKIT),
     ("--procs--", "memory", "text of `vmstat -w`", NO_MOVES),

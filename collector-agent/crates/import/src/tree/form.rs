@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 
 /// Largest zstd window that is accepted, as a power of two: 128 MiB.
@@ -17,6 +18,7 @@ pub(crate) const HEAD_BYTES: usize = 512;
 pub(crate) enum Form {
     Zstd,
     Gzip,
+    Bzip2,
     Xz,
     Tar,
     Zip,
@@ -24,9 +26,10 @@ pub(crate) enum Form {
 
 /// The form of a file that begins with `head`; `None` for what is no archive.
 pub(crate) fn form_of(head: &[u8]) -> Option<Form> {
-    const MAGIC: [(&[u8], Form); 5] = [
+    const MAGIC: [(&[u8], Form); 6] = [
         (&[0x28, 0xb5, 0x2f, 0xfd], Form::Zstd),
         (&[0x1f, 0x8b], Form::Gzip),
+        (b"BZh", Form::Bzip2),
         (&[0xfd, b'7', b'z', b'X', b'Z', 0], Form::Xz),
         (b"PK\x03\x04", Form::Zip),
         (b"PK\x05\x06", Form::Zip),
@@ -43,6 +46,7 @@ pub(crate) fn unpacked(form: Form, file: File) -> io::Result<Box<dyn Read>> {
     Ok(match form {
         Form::Tar | Form::Zip => Box::new(file),
         Form::Gzip => Box::new(MultiGzDecoder::new(file)),
+        Form::Bzip2 => Box::new(MultiBzDecoder::new(file)),
         Form::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(file, true, XZ_MEMORY_KIB)),
         Form::Zstd => {
             let mut inflated = zstd::stream::read::Decoder::new(file)?;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::members::{Kind, Limits, Member, check, each};
 use crate::tree_error::TreeProblem;
 
-/// Unpacks regular files and directories of a `.tar` (plain, `.gz`, `.xz`, `.zst`) or `.zip` below `target`, with their
+/// Unpacks regular files and directories of a `.tar` (plain, `.gz`, `.bz2`, `.xz`, `.zst`) or `.zip` below `target`, with their
 /// times. Links and special files are passed over; a path that leads elsewhere, or more than the limits allow, is an error.
 pub(crate) fn unpack(archive: &Path, target: &Path, limits: Limits) -> Result<(), TreeProblem> {
     let mut unpacking = Unpacking {
