@@ -1,5 +1,6 @@
 """What sysstat and Performance Co-Pilot recorded becomes the ledger of a host on which nothing of ours ever ran."""
 
+import bz2
 import gzip
 import json
 import lzma
@@ -24,7 +25,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Unprocessable
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.storage.ledger.rows import read_ledger
-from tierscope.usecases.ingest.recorded_history import read_pcp, read_sysstat
+from tierscope.usecases.ingest.recorded_history import read_collectl, read_pcp, read_sysstat
 
 pytestmark = pytest.mark.running_clock
 NATIVE = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -182,6 +183,29 @@ def test_json_of_several_days_in_one_file_is_taken_and_half_of_it_is_said_to_be_
         read_sysstat(file, None)
 
 
+@pytest.mark.parametrize("form", ["tar", "tar.gz", "tar.bz2", "tar.xz", "tree"])
+def test_files_are_found_in_reports_and_in_directories_by_month(form: str, tmp_path: Path) -> None:
+    told = json.dumps(sadf_json(datetime(2026, 11, 1, 0, 10, tzinfo=UTC), [1.5] * 3))
+    report = tmp_path / "sosreport-old1"
+    taken, others = (
+        ("var/log/sa/sa27", "sysstat/202610/sa01.bz2"),
+        ("proc/vmstat", "usr/lib64/sa/sa1", "var/log/sa/sar27"),
+    )
+    for name in (*taken, *others):
+        file = report / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bz2.compress(told.encode()) if name.endswith(".bz2") else told.encode())
+    path = report
+    if form != "tree":
+        path = tmp_path / f"report.{form}"
+        subprocess.run(["tar", "-caf", path, report.name], cwd=tmp_path, check=True)
+    assert [one.host for one in read_sysstat(path, None)] == ["old1", "old1"]
+    with pytest.raises(Unprocessable, match=r"has no archive|holds no file of pmlogger"):
+        read_pcp(path, None, None)
+    with pytest.raises(Unprocessable, match=r"has no file|holds no file of collectl"):
+        read_collectl(path)
+
+
 def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> None:
     require("pmrep", "pmlogger", "pmloglabel")
     if not Path("/var/lib/pcp/pmns/root").exists():
@@ -201,6 +225,17 @@ def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> N
         assert is_in_order(before, *faults, page_faults())
         assert recorded.about["release"] == os.uname().release
     assert any(note.startswith("promotions: not in the archive") for note in recorded.notes)
+    crashed = tmp_path / "pmlogger" / "db1"
+    crashed.mkdir(parents=True)
+    for end in ("meta", "index", "0"):
+        content = (tmp_path / f"archive.{end}").read_bytes()
+        (crashed / f"20261128.{end}").write_bytes(content[:-9] if end == "0" else content)
+    subprocess.run(["tar", "-cjf", "report.tar.bz2", "pmlogger"], cwd=tmp_path, check=True)
+    for path in (tmp_path / "pmlogger", tmp_path / "report.tar.bz2"):
+        (recorded,) = read_pcp(path, None, None)
+        told = counted(recorded, "mem_vmstat_pgfault")
+        assert told == faults[: len(told)] != []
+        assert any("ends within a record" in note for note in recorded.notes)
 
 
 @NATIVE

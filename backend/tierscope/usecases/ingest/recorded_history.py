@@ -8,8 +8,10 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,12 +27,18 @@ from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 REQUEST_SAMPLES = 50_000
 UNPACKED_BYTES = 256 << 20
+TAR_FILES, TAR_BYTES = 4096, 4 << 30
 RUN_SECONDS = 600
 _SADF = ("sadf", "Debian package sysstat")
 _PMREP = ("pmrep", "Debian package pcp, Red Hat package pcp-system-tools")
 _JSON = f"`sadf -j FILE -- {' '.join(sysstat.SAR_OPTIONS)} > FILE.json`"
 _CUT_OFF = "End of system activity file unexpected"
+_CUT_ARCHIVE = "Corrupted record in a PCP archive log"
 _PACKED = {b"\xfd7zXZ\0": lzma.open, b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+_SA = re.compile(r"sa\d\d(\d{6})?(\.(xz|gz|bz2))?")
+_PMLOGGER = re.compile(r"\d{8}[\d.-]*\.(index|meta|\d+)(\.(xz|zst|gz|bz2|lzma))?")
+_COLLECTL = re.compile(r".+\.raw(\.gz)?")
+"""Names that the programs give their files, by which these are found in whole trees and in archives of them."""
 _ARCHIVE = re.compile(r"\.(index|meta|\d+)(\.(xz|zst|gz|bz2|lzma))?$")
 
 
@@ -43,7 +51,7 @@ class Stored:
 
 
 def read_sysstat(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
-    """What an `sa` file, output of `sadf -j`, or a directory of them holds; each may be packed as sa2 packs them.
+    """What an `sa` file, output of `sadf -j`, or a directory or tar of them holds; each may be packed as by sa2.
 
     `zone`: that of times in JSON that are not in UTC.
 
@@ -53,9 +61,13 @@ def read_sysstat(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if re.match(r"sa\d", file.name) and file.is_file())
+        files = files or _below(path, _SA)
         if not files:
             raise Unprocessable(f"{path} has no file sa*", next_step="Name /var/log/sysstat or /var/log/sa.")
         return [one for file in files for one in read_sysstat(file, zone)]
+    if tarfile.is_tarfile(path):
+        with _unpacked(path, _SA, "sysstat") as folder:
+            return read_sysstat(folder, zone)
     with path.open("rb") as file:
         head = file.read(64)
     packed = next((opened for magic, opened in _PACKED.items() if head.startswith(magic)), None)
@@ -67,6 +79,45 @@ def read_sysstat(path: Path, zone: ZoneInfo | None) -> list[Recorded]:
     if head[:2] in (b"\x96\xd5", b"\xd5\x96"):
         return [_read_sa(path, ".".join(map(str, head[4:7])))]
     return _read_json(path, zone)
+
+
+def _below(path: Path, wanted: re.Pattern[str]) -> list[Path]:
+    """Files of these names anywhere in a tree, such as a report of sos or directories by month or host."""
+    return sorted(file for file in path.rglob("*") if wanted.fullmatch(file.name) and file.is_file())
+
+
+@contextmanager
+def _unpacked(path: Path, wanted: re.Pattern[str], program: str) -> Iterator[Path]:
+    """The files of these names in a tar, each below a directory of that which it was in.
+
+    Raises:
+        Unprocessable: there is none, or there is too much.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder, size = Path(name), 0
+        parents: dict[str, Path] = {}
+        for parent, base, content in _members(path, wanted):
+            size += len(content)
+            if size > TAR_BYTES or len(parents) > TAR_FILES:
+                raise Unprocessable(f"{path} holds more than {TAR_BYTES >> 30} GiB", next_step="Unpack it yourself.")
+            into = parents.setdefault(parent, folder / str(len(parents)))
+            into.mkdir(exist_ok=True)
+            (into / base).write_bytes(content)
+        if not parents:
+            raise Unprocessable(f"{path} holds no file of {program}", next_step=_what(path))
+        yield folder
+
+
+def _members(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, str, bytes]]:
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                parent, _, base = member.name.rpartition("/")
+                content = archive.extractfile(member) if member.isfile() and wanted.fullmatch(base) else None
+                if content is not None and member.size <= UNPACKED_BYTES:
+                    yield parent, base, content.read()
+    except (OSError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
+        raise Unprocessable(f"{path} cannot be unpacked: {error}", next_step="Copy it again.") from error
 
 
 def _unpack(opened: Any, path: Path, whole: Path) -> None:  # noqa: ANN401 - three functions of one form
@@ -145,8 +196,8 @@ def _what(path: Path) -> str:
 
 
 def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Recorded]:
-    """What an archive of Performance Co-Pilot (any of its files, or its name without ending), a directory of them, or a
-    table of `pmrep -o csv` holds. `host`: that of a table, which names none; `zone`: that of its times.
+    """What an archive of Performance Co-Pilot (any of its files, or its name without ending), a directory or tar of
+    such, or a table of `pmrep -o csv` holds. `host`: that of a table, which names none; `zone`: that of its times.
 
     Raises:
         Unprocessable: it is none of these, or pmrep cannot read it.
@@ -154,9 +205,13 @@ def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Record
     """  # noqa: D205 - one sentence
     if path.is_dir():
         names = sorted({base for file in path.iterdir() if (base := _archive(file)) and not base.name.startswith(".")})
+        names = names or sorted({base for file in _below(path, _PMLOGGER) if (base := _archive(file))})
         if not names:
             raise Unprocessable(f"{path} has no archive", next_step="Name one of /var/log/pcp/pmlogger/HOST.")
         return [one for name in names for one in read_pcp(name, host, zone)]
+    if path.is_file() and tarfile.is_tarfile(path):
+        with _unpacked(path, _PMLOGGER, "pmlogger") as folder:
+            return read_pcp(folder, host, zone)
     archive = _archive(path) if path.exists() else path
     if archive is None:
         told = _what(path)
@@ -171,21 +226,27 @@ def read_pcp(path: Path, host: str | None, zone: ZoneInfo | None) -> list[Record
     words = pcp.COMMAND.replace("ARCHIVE", "").split("'")
     options = [*words[0].split()[1:], words[1], *words[2].split()]
     options.insert(options.index("-a") + 1, str(archive.absolute()))
-    text = _run(_PMREP, options, path)
-    return [_read_table(text.splitlines(), host or (named[1] if named else archive.name), zone, path)]
+    text, cut_off, _ = _run(_PMREP, options, path, bears=_CUT_ARCHIVE).partition(_CUT_ARCHIVE)
+    recorded = _read_table(text.splitlines(), host or (named[1] if named else archive.name), zone, path)
+    if cut_off:
+        recorded.notes.append("the archive ends within a record, as after a crash of its host: what is before is taken")
+    return [recorded]
 
 
 def read_collectl(path: Path) -> list[Recorded]:
-    """What a raw file of collectl holds, packed or not, or a directory of them.
+    """What a raw file of collectl holds, packed or not, or a directory or tar of them.
 
     Raises:
         Unprocessable: it is none.
     """
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if re.search(r"\.raw(\.gz)?$", file.name))
+        files = _below(path, _COLLECTL)
         if not files:
             raise Unprocessable(f"{path} has no file *.raw.gz", next_step="Name /var/log/collectl.")
         return [one for file in files for one in read_collectl(file)]
+    if tarfile.is_tarfile(path):
+        with _unpacked(path, _COLLECTL, "collectl") as folder:
+            return read_collectl(folder)
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     try:
