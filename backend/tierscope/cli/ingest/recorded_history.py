@@ -34,7 +34,8 @@ def register(import_app: typer.Typer) -> None:
 
 def import_sysstat(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files sa*, packed or not, directories of them, or output of `sadf -j`.")
+        list[Path],
+        typer.Argument(help="Files sa*, packed or not, directories or archives of them, or output of `sadf -j`."),
     ],
     host: Host = None,
     timezone: Zone = None,
@@ -54,7 +55,9 @@ def import_sysstat(
 def import_pcp(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Archives of pmlogger (name, or any file), directories of them, tables of `pmrep -o csv`."),
+        typer.Argument(
+            help="Archives of pmlogger (name, or any file), directories or tars of them, tables of `pmrep -o csv`."
+        ),
     ],
     host: Host = None,
     timezone: Zone = None,
@@ -72,7 +75,9 @@ def import_pcp(
 
 
 def import_collectl(
-    paths: Annotated[list[Path], typer.Argument(help="Files *.raw.gz, packed or not, or directories of them.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files *.raw.gz, packed or not, or directories or archives of them.")
+    ],
     host: Host = None,
     label: Label = None,
     *,
