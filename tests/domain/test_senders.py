@@ -89,6 +89,11 @@ def test_old_performance_co_pilot_knows_no_moves() -> None:
     for name in ("workingset_refault_anon", "workingset_refault_file", "pgrefill", "zswpout", "pgdemote_proactive"):
         assert reason(sent, f"host|vmstat|{name}") == f"Performance Co-Pilot sends no such series. {AGENT}"
     assert "PCP 7" in (reason(sent, "host|vmstat|pgsteal_anon") or "")
+    # The list of 6.0.3 has this one beside none of moves.
+    sent = find_offers(
+        "pcp", [f"host|vmstat|{name}" for name in ("pgactivate", "pgfault", "pgfree", "pgsteal_file")], {}
+    )
+    assert "PCP 7" in (reason(sent, MOVES) or "")
 
 
 def test_of_two_senders_one_is_enough() -> None:

@@ -224,7 +224,7 @@ _PCP = Sender(
         ),
         Offer(
             "moves",
-            r"host\|vmstat\|(pgpromote_|pgdemote_|pgscan_(anon|file)$|pgsteal_(anon|file|khugepaged)$)",
+            r"host\|vmstat\|(pgpromote_|pgdemote_|pgscan_(anon|file)$|pgsteal_(anon|khugepaged)$)",
             "mem.vmstat of PCP 7 or later",
             (),
         ),
