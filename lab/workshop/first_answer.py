@@ -1,7 +1,7 @@
 """Minutes from nothing to the first true sentence by source, and its figures; `--record` writes them to the how-to.
 
-Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows of programs
-that are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
+Each source is what a host has anyway, fed by the commands of its how-to to an instance of its own. Rows and columns of
+programs that are not on this machine stay as they are. `PYTHONPATH=lab:tests TIERSCOPE_AGENT_BINARY=... python
 lab/workshop/first_answer.py`.
 """
 
@@ -41,6 +41,9 @@ Row = tuple[str, str, float, str]
 SADC = Path("/usr/lib/sysstat/sadc")
 COLLECTOR = Path(".build/collector/otelcol").absolute()
 HOW_TO = Path("docs/howto/opentelemetry.md")
+PMNS = Path("/var/lib/pcp/pmns/root")
+PCP_LOGGED = ("mem.vmstat", "mem.util", "mem.physmem", "mem.numa", "kernel.all.pressure", "kernel.uname.release")
+"""What of PCP's own names the how-to asks a pmlogger for."""
 HOSTS: dict[str, str] = {}
 """Hosts of real programs, by the source."""
 
@@ -181,6 +184,10 @@ def measure(instance: Instance, telegraf: Path | None, figures: list[str]) -> li
         HOSTS["collectl -s+mM"] = "collectl1"
         words = ("collectl", folder / "collectl", "collectl1")
         take("collectl, a minute", "`tierscope import collectl`", lambda: first(instance, *words))
+    if PMNS.exists():
+        HOSTS["Performance Co-Pilot"] = "pmlogger1"
+        words = ("pcp", folder / "pmlogger", "pmlogger1")
+        take("PCP, a minute", "`tierscope import pcp`", lambda: first(instance, *words))
     measure_sent(instance, telegraf, take)
     figures.extend(tell_figures(instance))
     rows.append(measure_agent(instance))
@@ -223,6 +230,7 @@ def measure_sent(
                 '[outputs.http.headers]\nContent-Type = "application/x-protobuf"\nContent-Encoding = "snappy"\n'
                 f'X-Prometheus-Remote-Write-Version = "0.1.0"\nAuthorization = "Bearer {token}"\n'
             )
+            HOSTS["Telegraf"] = "telegraf1"
             words = [str(telegraf), str(folder / "telegraf.conf")]
             take("Telegraf", "`outputs.http`", lambda: start(words, "telegraf1"))
         if COLLECTOR.exists() and "node_exporter with its flags" in HOSTS:
@@ -243,8 +251,33 @@ def record_here(folder: Path) -> None:
     if shutil.which("collectl"):
         (folder / "collectl").mkdir()
         commands.append(["collectl", "-smM", "-i5", "-c", "13", "-f", f"{folder}/collectl/db"])
-    for one in [subprocess.Popen(words, stdout=subprocess.DEVNULL) for words in commands]:
-        one.wait(DEADLINE_SECONDS)
+    with ExitStack() as running:
+        if PMNS.exists():
+            commands.append(start_pmcd(folder, running))
+        for one in [subprocess.Popen(words, stdout=subprocess.DEVNULL) for words in commands]:
+            one.wait(DEADLINE_SECONDS)
+
+
+def start_pmcd(folder: Path, running: ExitStack) -> list[str]:
+    """Starts a pmcd of its own; the command of a pmlogger that asks it for a minute."""
+    (folder / "pmlogger").mkdir()
+    (folder / "pmcd.conf").write_text("linux 60 dso linux_init /var/lib/pcp/pmdas/linux/pmda_linux.so\n")
+    (folder / "pmlogger.conf").write_text(f"log mandatory on 5 seconds {{ {' '.join(PCP_LOGGED)} }}\n")
+    port = str(free_port())
+    words = ["/usr/lib/pcp/bin/pmcd", "-f", "-A", "-c", str(folder / "pmcd.conf"), "-p", port, "-U", "root"]
+    running.enter_context(process([*words, "-s", f"{folder}/socket", "-l", f"{folder}/pmcd.log"], folder / "pmcd.out"))
+    asked = ["pminfo", "-h", f"localhost:{port}"]
+    until(lambda: subprocess.run(asked, capture_output=True, check=False).returncode == 0, "pmcd answers")
+    written = [
+        "-c",
+        f"{folder}/pmlogger.conf",
+        "-l",
+        f"{folder}/pmlogger.log",
+        "-T",
+        "65sec",
+        f"{folder}/pmlogger/20261128",
+    ]
+    return ["pmlogger", "-h", f"localhost:{port}", *written]
 
 
 def first(instance: Instance, program: str, path: Path, host: str) -> str:
@@ -298,6 +331,26 @@ def rows_of_before(measured: Iterable[str]) -> list[str]:
     return [line for line in rows if line.strip("|").split("|")[0].strip() not in known]
 
 
+def beside_columns_of_before(figures: list[str], document: str) -> list[str]:
+    """The table of figures with the columns, and the reasons below, of programs that are not on this machine."""
+    before = document.partition("<!-- figures: begin -->")[2].partition("<!-- figures: end -->")[0].splitlines()
+    kept = {cells[0]: cells for cells in map(cells_of, before) if cells}
+    titles = cells_of(figures[0])
+    others = [place for place, title in enumerate(kept.get("Figure", [])) if title not in titles]
+    lines = []
+    for line in figures:
+        cells = cells_of(line)
+        known = kept.get(cells[0], []) if cells else []
+        lines.append(line + "".join(f" {known[place] if place < len(known) else '-'} |" for place in others if cells))
+    names = [kept["Figure"][place] for place in others]
+    return lines + [line for line in before if line.startswith(tuple(f"- {name}: " for name in names))]
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of a table; none of another line."""
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+
+
 def main() -> None:
     """Measure, print and record."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -316,6 +369,7 @@ def main() -> None:
     lines += [f"| {source} | {command} | {seconds / 60:.1f} | {said} |" for source, command, seconds, said in rows]
     lines += rows_of_before(source for source, *_ in rows)
     lines += ["", describe_run("lab/workshop/first_answer.py")]
+    figures = beside_columns_of_before(figures, DOCUMENT.read_text(encoding="utf-8"))
     print("\n".join([*lines, *figures]))
     if options.record:
         record_between(DOCUMENT, "first-answer", "\n".join(lines))
