@@ -43,6 +43,10 @@ impl Stock {
         }
         let order = MemoryOrder::of(inventory);
         let base = base_nodes(inventory, &order)?;
+        // sos copies the nodes where numactl is installed (`plugins/numa.py`): without them all memory looks like DRAM.
+        if !inventory.tree.is_empty() && inventory.nodes.len() < 2 && at.moves().sum() > 0 {
+            return Err("pages were moved between tiers, whose nodes are not in the reading: which memory is DRAM is not known".into());
+        }
         let size_bytes = |name: &str| at.memory_bytes(base.as_deref(), name);
         let sizes: Option<Vec<i64>> = MOVABLE.iter().map(|name| size_bytes(name)).collect();
         let sizes = sizes.ok_or(NO_SIZES)?;

@@ -250,6 +250,28 @@ fn a_setting_that_the_kernel_does_not_show_is_not_taken_for_on() {
     assert_eq!(both(&root), ["fail", "pass"]);
 }
 
+#[test]
+fn a_report_without_nodes_of_a_host_that_moves_pages_has_no_memory_that_is_all_dram() {
+    let root = FakeRoot::new();
+    root.write("version.txt", "sos report: 4.8.2\n");
+    root.write("proc/meminfo", "MemTotal: 3678620 kB\nMemFree: 3500000 kB\n");
+    root.write("proc/sys/kernel/osrelease", "6.12.95\n");
+    let of = |moved: u32| {
+        root.write(
+            "proc/vmstat",
+            &format!("pgdemote_kswapd {moved}\npgpromote_success 0\n"),
+        );
+        let (_, body) = assess_with(&[], root.root().as_path(), false);
+        body["hosts"][0]["memory_reason"].as_str().unwrap().to_owned()
+    };
+    assert!(
+        of(283_433).starts_with("pages were moved between tiers"),
+        "{}",
+        of(283_433)
+    );
+    assert!(!of(0).starts_with("pages were moved between tiers"), "{}", of(0));
+}
+
 /// A host that tiers: Linux 6.8, a slower node, both settings on.
 fn tiering_host() -> FakeRoot {
     let root = host(0);
