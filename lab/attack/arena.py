@@ -104,22 +104,10 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
         bucket = stack.enter_context(s3_server())
         empty_bucket(bucket)
         objects = stack.enter_context(middleman(bucket))
-        settings = s3_environment(objects.address) | {
-            "TIERSCOPE_OBJECTS__READ_SECONDS": "2",
-            "TIERSCOPE_OIDC__ISSUER": provider.issuer,
-            "TIERSCOPE_OIDC__CLIENT_ID": CLIENT_ID,
-            "TIERSCOPE_OIDC__CLIENT_SECRET": CLIENT_SECRET,
-            "TIERSCOPE_OIDC__ALLOW": LOOPBACK,
-            "TIERSCOPE_OIDC__DEFAULT_ROLE": "viewer",
+        settings = _settings(provider, objects, redirecting) | {
             "TIERSCOPE_DATABASE_URL": cluster.url(),
             "TIERSCOPE_REDIS_URL": queue.url(),
             "TIERSCOPE_DATA_DIR": str(folder / "data"),
-            "TIERSCOPE_LOG_LEVEL": "warning",
-            # Nothing hides behind them.
-            "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
-            "TIERSCOPE_OUTGOING__ALLOW": f"{redirecting.place},{objects.place}",
-            "TIERSCOPE_OUTGOING__CONNECT_SECONDS": "0.5",
-            "TIERSCOPE_OUTGOING__TOTAL_SECONDS": "2",
         }
         database = stack.enter_context(closing(Database(cluster.url())))
         made, host = populate(database, n_hosts=HOSTS), enrol(database, name=LONG_NAME)
@@ -152,6 +140,23 @@ def running_arena(agent_binary: Path | None, storage: str = "native") -> Iterato
             api_log=Trail(service.log),
             worker_log=Trail(background.log),
         )
+
+
+def _settings(provider: Provider, objects: Middleman, redirecting: WebReceiver) -> dict[str, str]:
+    return s3_environment(objects.address) | {
+        "TIERSCOPE_OBJECTS__READ_SECONDS": "2",
+        "TIERSCOPE_OIDC__ISSUER": provider.issuer,
+        "TIERSCOPE_OIDC__CLIENT_ID": CLIENT_ID,
+        "TIERSCOPE_OIDC__CLIENT_SECRET": CLIENT_SECRET,
+        "TIERSCOPE_OIDC__ALLOW": LOOPBACK,
+        "TIERSCOPE_OIDC__DEFAULT_ROLE": "viewer",
+        "TIERSCOPE_LOG_LEVEL": "warning",
+        # Nothing hides behind them.
+        "TIERSCOPE_RATE_LIMITS__ENABLED": "false",
+        "TIERSCOPE_OUTGOING__ALLOW": f"{redirecting.place},{objects.place}",
+        "TIERSCOPE_OUTGOING__CONNECT_SECONDS": "0.5",
+        "TIERSCOPE_OUTGOING__TOTAL_SECONDS": "2",
+    }
 
 
 def _warm_up(client: httpx.Client, made: Populated) -> None:
