@@ -103,7 +103,6 @@ class _Watch:
                 self.found.wrong.append(f"{step}: {path} is {now}, not {value}")
 
     def expect_as(self, step: str, before: Mapping[str, str]) -> None:
-        """All settings are as they were."""
         for path, (old, new) in differing(before, self.guest.settings()).items():
             self.found.wrong.append(f"{step}: {path} is {new}, and was {old}")
 

@@ -31,7 +31,6 @@ class Agent:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self.process.pid
 
 

@@ -197,7 +197,6 @@ def describe(
     stored_bytes: int,
     cells: int,
 ) -> Section:
-    """The rows."""
     hosts, days = backtest
     one, whole = median([wall for wall, _ in live]), median([wall for wall, _ in packed])
     one_cpu, whole_cpu, by_copy = median([cpu for _, cpu in live]), median([cpu for _, cpu in packed]), median(copied)

@@ -26,7 +26,6 @@ def ask_duckdb(folder: Path) -> Sums:
 
 
 def ask_polars(folder: Path) -> Sums:
-    """Polars, in this process."""
     import polars as pl  # noqa: PLC0415 - one of several that may be missing
 
     rows = pl.scan_parquet(f"{folder}/**/*.parquet", hive_partitioning=True).filter(pl.col("service_id").is_null())
@@ -44,7 +43,6 @@ def ask_clickhouse(folder: Path) -> Sums:
 
 
 def ask_spark(folder: Path) -> Sums:
-    """Spark on this machine."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - one of several that may be missing
 
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()

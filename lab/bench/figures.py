@@ -37,7 +37,6 @@ class Section:
 
 
 def median(values: Sequence[float]) -> float:
-    """Median of at least one value."""
     return float(statistics.median(values))
 
 
@@ -73,7 +72,6 @@ def describe_run(command: str) -> str:
 
 
 def render(section: Section) -> str:
-    """The section as Markdown."""
     lines = [f"### {section.title}", ""]
     if section.rows:
         lines += _table(section.rows)

@@ -161,7 +161,6 @@ def _result(
 
 
 def section_of(result: dict[str, Any]) -> Section:
-    """The table of a result."""
     rows = [_row(load) for load in result["loads"]]
     best, goal = result["largest_held"] or 0, result["goal_hosts"]
     held = Row(f"largest load held for {result['minutes']} min", f"{best or 'none'} hosts")

@@ -116,7 +116,6 @@ class Span:
 
     @property
     def hours(self) -> int:
-        """Whole hours."""
         return int((self.end - self.start) / HOUR)
 
 

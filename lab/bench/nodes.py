@@ -88,7 +88,6 @@ def measure(asked: Asked) -> Section:
 
 
 def run(asked: Asked, *, days: int = DAYS) -> Measured:
-    """The times."""
     kept, n_hosts, rounds = asked.kept, asked.n_hosts, asked.rounds
     with _running(kept) as clusters:
         fleet, seeded_s = None if kept is None else read_kept(kept), None
@@ -179,7 +178,6 @@ def _until_nodes(address: str, expected: str) -> None:
 
 
 def describe(measured: Measured) -> Section:
-    """The rows."""
     seeding = "Seeded by an earlier run." if measured.seeded_s is None else f"Seeding took {measured.seeded_s:.0f} s."
     rows = [
         Row(f"{page}: {name}", _told(found, measured.lacking[page, name]))

@@ -208,7 +208,6 @@ def told_cpu(times: Times) -> str:
 
 
 def describe(times: dict[tuple[str, str], Times], start: Start, fleet: Fleet, *, days: int, seeded_s: float) -> Section:
-    """The rows."""
     rows = []
     for (page, name), found in times.items():
         if found.refused is not None:

@@ -214,7 +214,6 @@ def time_sums() -> float:
 
 
 def describe(host_days: int, seconds: float, cpu: float, copied: float, sums: float, stored: int) -> Section:
-    """The rows."""
     whole = seconds / host_days * HOSTS * DAYS
     return Section(
         title=f"Roll-up of {host_days:,} host-days from single intervals",

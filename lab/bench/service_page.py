@@ -158,7 +158,6 @@ def p95(values: Sequence[float]) -> float:
 
 
 def describe(page: Times, calls: dict[str, Times], copy_ms: float, *, hosts: int, days: int) -> Section:
-    """The rows."""
     warm, cold = p95(page.warm_ms), p95(page.cold_ms)
     rows = [
         Row(

@@ -54,8 +54,6 @@ class Lab:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a guest wrote."""
-
     snapshots: bytes
     workload_log: str
     events_log: str

@@ -97,8 +97,6 @@ after them finds it so.
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One recording to make."""
-
     kernel: str
     layout: str
     memory: Memory

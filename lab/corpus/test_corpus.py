@@ -35,7 +35,6 @@ LAB = Lab(Path("/lab"))
 
 
 def scenario(name: str) -> Scenario:
-    """The scenario with this name."""
     return next(found for found in matrix() if found.name == name)
 
 

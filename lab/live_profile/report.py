@@ -23,7 +23,6 @@ def cost_of(pid: int) -> dict[str, float]:
 
 
 def answer_of(address: str) -> Any:  # noqa: ANN401 - answers differ
-    """What an address of a service of our own answers."""
     with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310
         return json.loads(answer.read())
 

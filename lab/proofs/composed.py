@@ -127,7 +127,6 @@ class Seen:
         )
 
     def ask(self, path: str, **parameters: str) -> Any:  # noqa: ANN401 - answers differ
-        """The document at a path."""
         return self._client.get(path, params=parameters).raise_for_status().json()
 
     def is_ready(self) -> bool:

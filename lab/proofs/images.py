@@ -13,7 +13,6 @@ _LARGEST_BYTES = {"service": 900_000_000, "agent": 40_000_000, "database": 600_0
 
 
 def prove() -> Iterator[Proven]:
-    """Yield what held."""
     if not COMPOSE.exists():
         raise NotHereError(f"{COMPOSE.name} is missing: make dist ARGS=images")
     archives = {name: find_one(f"images/tierscope-{name}-*.oci.tar") for name in NAMES}

@@ -84,7 +84,6 @@ def _running(tierscope: Installed) -> Iterator[tuple[Installed, str]]:
 
 
 def _checked(tierscope: Installed, name: str) -> str:
-    """What a check of `tierscope doctor` says."""
     checks = tierscope.document("doctor")["checks"]
     found: str = next(check["detail"] for check in checks if check["name"] == name)
     return found

@@ -44,7 +44,6 @@ class Draw:
         return float(self.random.uniform(low, high))
 
     def table(self, specs: Mapping[str, Any]) -> dict[str, Any]:
-        """All fields of a table."""
         return {name: self.one(spec) for name, spec in specs.items()}
 
     def happens(self, ratio: float) -> bool:

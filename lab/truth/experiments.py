@@ -33,7 +33,6 @@ class Entered:
 
 
 def enter_experiments(database: Database, truth: Mapping[str, Any], end_s: int) -> list[Entered]:
-    """Enter all experiments of a fleet that are over at `end_s`."""
     with database.read() as session:
         rows = list_services(session, origin=None, host=None, after=None, limit=None)
         known = {

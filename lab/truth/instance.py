@@ -37,8 +37,6 @@ _QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"
 
 @dataclass(slots=True)
 class Instance:
-    """What runs."""
-
     folder: Path
     api: Api
     worker: Program
@@ -46,7 +44,6 @@ class Instance:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return self.api.url
 
     def join_token(self) -> Path:

@@ -25,7 +25,6 @@ CHANGES = {
 
 
 def observe(fleet: JudgedFleet) -> Observed:
-    """Each metric of each experiment."""
     seen: Observed = {goal.row: [] for goal in GOALS}
     for experiment in fleet.answers.get("experiments", ()):
         for metric in experiment["metrics"]:

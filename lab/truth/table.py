@@ -34,12 +34,10 @@ _TOLD_AS_SHARE = frozenset({rows_reaccess.AGAIN_BANDED})
 
 
 def observe(fleet: JudgedFleet, *, heat_only: bool = False) -> Observed:
-    """All observations of a fleet."""
     return collect(area.observe(fleet) for area in (HEAT_ALONE if heat_only else AREAS))
 
 
 def judge_all(observed: Observed, *, heat_only: bool = False) -> list[Judged]:
-    """All rows."""
     goals = [goal for area in (HEAT_ALONE if heat_only else AREAS) for goal in area.GOALS]
     return [judge(_as_shown(goal), observed.get(goal.row, [])) for goal in goals]
 

@@ -11,7 +11,6 @@ from validation.tables import table
 
 
 def arguments() -> Namespace:
-    """What was asked for."""
     parser = ArgumentParser(prog="validation", description=__doc__)
     parser.add_argument(
         "--recording",

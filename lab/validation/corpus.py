@@ -59,7 +59,6 @@ def is_left_out(name: str) -> bool:
 
 
 def read(name: str) -> Recording:
-    """A recording of the corpus."""
     return read_archive(CORPUS / f"{name}.tar.zst")
 
 

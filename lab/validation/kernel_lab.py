@@ -89,7 +89,6 @@ class Found:
         return all(abs(kernel - replayed) <= POINTS for kernel, replayed in pairs)
 
     def row(self) -> Row:
-        """As a row of a table."""
         return (
             self.name,
             f"1/{self.one_in}",
@@ -164,7 +163,6 @@ def local_of(recording: Recording) -> float:
 
 
 def promoted_of(recording: Recording) -> int:
-    """Promotions that the kernel counted."""
     return recording.counters.get("pgpromote_success", 0)
 
 

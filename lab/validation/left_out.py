@@ -64,7 +64,6 @@ class Replayed:
 
     @property
     def are_moves_claimed(self) -> bool:
-        """Whether its moves are, and count."""
         return self.claim.moves_factor is not None
 
     @property
@@ -80,7 +79,6 @@ class Replayed:
         )
 
     def row(self) -> Row:
-        """As a row of a table."""
         local = [one.local[1] for one in self.found]
         return (
             self.name,
@@ -124,7 +122,6 @@ def replay_all(recordings: Sequence[str]) -> list[Replayed]:
 
 
 def replay_on_all_cores(one: Callable[[G], T], recordings: Sequence[G]) -> list[T]:
-    """What a function makes of each."""
     with ProcessPoolExecutor() as cores:
         return list(cores.map(one, recordings))
 

@@ -35,7 +35,6 @@ TOLERANCE = 0.08
 
 @cache
 def trace(name: str) -> "SimulationTrace":
-    """A preset, made once."""
     return make_workload(name, seed=SEED, pages=PAGES, intervals=INTERVALS)
 
 

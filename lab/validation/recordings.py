@@ -79,7 +79,6 @@ class Load:
 
     @property
     def pages(self) -> int:
-        """All pages."""
         return sum(self.pages_by_kind)
 
 
@@ -136,12 +135,10 @@ class Recording:
 
     @property
     def balancing(self) -> int:
-        """`numa_balancing`."""
         return int(self.knobs[BALANCING])
 
     @property
     def demotion(self) -> bool:
-        """`demotion_enabled`."""
         return self.knobs[DEMOTION] == "1"
 
     @property
@@ -350,7 +347,6 @@ def _scan_pass_s(files: Mapping[str, str], begin: float) -> float | None:
 
 
 def counters_of(files: Mapping[str, str]) -> dict[str, int]:
-    """What each counter counted over the whole recording."""
     times = _times(files)
     first, last = (_vmstat(files, time) for time in (times[0], times[-1]))
     return {name: value - first.get(name, 0) for name, value in last.items()}

@@ -160,7 +160,6 @@ class Compared:
         return abs(local) <= LOCAL_TOLERANCE and abs(loss) <= LOSS_TOLERANCE
 
     def row(self) -> Row:
-        """As a row of a table."""
         result = self.result
         return (
             result.name,
@@ -178,7 +177,6 @@ class Compared:
 
 
 def compare() -> list[Compared]:
-    """All rows."""
     found = []
     for result in RESULTS:
         totals = run(result.service, result.policy, result.dram_ratio)

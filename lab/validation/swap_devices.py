@@ -52,7 +52,6 @@ NEAR = 0.25
 def point(
     device: SwapDeviceName, utilisation: float = USE, load: str = "write_heavy", cutoff: float = 0.5
 ) -> DevicePoint:
-    """One device under one load."""
     return simulate_device(device, utilisation, [LOADS[load]], settings={"cutoff_ratio": cutoff})
 
 
@@ -63,7 +62,6 @@ def value(figure: Estimate | None) -> float:
 
 
 def tenant(found: DevicePoint) -> TenantFigures:
-    """The only tenant, or the first one."""
     return found.tenants[0]
 
 

@@ -16,7 +16,6 @@ class Check:
     passed: bool
 
     def row(self) -> Row:
-        """As a row of a table."""
         return (self.what, self.expected, self.found, verdict(passed=self.passed))
 
 
@@ -26,11 +25,9 @@ def verdict(*, passed: bool) -> str:
 
 
 def table(header: Row, rows: Sequence[Row]) -> str:
-    """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def checks(found: Sequence[Check]) -> str:
-    """Checks as a table."""
     return table(("statement", "expected", "found", "verdict"), [check.row() for check in found])

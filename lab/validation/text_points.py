@@ -81,7 +81,6 @@ def _share_back(closed: npt.NDArray[np.float64], lost: npt.NDArray[np.float64], 
 
 
 def profile(columns: TraceColumns) -> Profile:
-    """The profile of a trace."""
     at = np.arange(columns.intervals)
     resident = (columns.first[:, None] <= at) & (at <= columns.last[:, None])
     touched = np.zeros_like(resident)
@@ -161,7 +160,6 @@ def measure() -> list[tuple[Point, float]]:
 
 
 def rows() -> list[Row]:
-    """The same as a table."""
     return [
         (
             point.service,

@@ -71,11 +71,9 @@ class Instance:
         return done.stdout
 
     def token(self, *words: str) -> str:
-        """A new token of the API."""
         return self.run("token", "api", "--note", "first-answer", *words).split()[-1]
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - JSON
-        """An answer of the API."""
         headers = {"Authorization": f"Bearer {self._reader}"}
         return httpx.get(self.url + path, headers=headers, timeout=60).raise_for_status().json()
 
@@ -296,7 +294,6 @@ def first(instance: Instance, program: str, path: Path, host: str) -> str:
 
 
 def tell_figures(instance: Instance) -> list[str]:
-    """Which figures each source gives."""
     told = {source: json.loads(instance.run("assess", "--host", host, "--json")) for source, host in HOSTS.items()}
     labels = dict.fromkeys(one["label"] for answer in told.values() for one in answer["figures"])
     rows = [f"| Figure | {' | '.join(told)} |", "|---|" + "---|" * len(told)]

@@ -127,7 +127,6 @@ def logs(tmp_path: Path) -> Path:
 
 
 def names(lines: list[str]) -> list[str]:
-    """What the last lines say."""
     last = next(at for at, line in enumerate(lines) if re.match(r"==> \d+ failed", line))
     return lines[last:]
 

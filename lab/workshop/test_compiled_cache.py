@@ -19,14 +19,12 @@ _MAIN = 'mod told;\nfn main() {\n    println!("{} in {}", told::WORD, env!("CARG
 
 
 def git(clone: Path, *words: str) -> str:
-    """What git prints in a clone."""
     names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     env = os.environ | names | WITHOUT_SETTINGS
     return subprocess.run(["git", *words], cwd=clone, env=env, capture_output=True, text=True, check=True).stdout
 
 
 def commit_word(clone: Path, word: str) -> None:
-    """Commit a program that says a word."""
     sources = clone / "collector-agent" / "src"
     (sources / "told.rs").write_text(f'pub const WORD: &str = "{word}";\n', encoding="utf-8")
     git(clone, "add", ".")

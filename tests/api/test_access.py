@@ -22,8 +22,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 @dataclass(slots=True)
 class Service:
-    """A running service."""
-
     client: httpx.Client
     access: Access
 

@@ -140,7 +140,6 @@ def people(writer: Writer) -> None:
 
 
 def agents(writer: Writer) -> None:
-    """Hosts and their agents."""
     write = writer.write
     token = write("POST /v1/agents/join-tokens", {}).json()["token"]
     host = write("POST /v1/agents/enrol", {"join_token": token, "hostname": "n"}, as_={}).json()

@@ -59,7 +59,6 @@ def announce(client: httpx.Client, method: str, path: str, size_bytes: int) -> h
 
 
 def assert_too_large(answer: httpx.Response, limit_bytes: int) -> None:
-    """The answer is the problem, with the limit and what to do."""
     assert answer.status_code == 413, answer.text
     if answer.headers["content-type"] == OTLP_HEADERS["Content-Type"]:
         assert str(limit_bytes) in Status.FromString(answer.content).message

@@ -69,8 +69,6 @@ def asked_by(name: str, variables: Mapping[str, str]) -> Iterator[tuple[str, str
 
 @dataclass(frozen=True, slots=True)
 class Prometheus:
-    """A running Prometheus."""
-
     client: httpx.Client
 
     def ask(self, expression: str) -> list[dict[str, Any]]:
@@ -81,7 +79,6 @@ class Prometheus:
         return found if answer["data"]["resultType"] == "vector" else [{"value": found}]
 
     def names(self) -> set[str]:
-        """Names of all metrics."""
         found: list[str] = self.client.get("/api/v1/label/__name__/values").json()["data"]
         return set(found)
 
@@ -241,7 +238,6 @@ def test_a_dashboard_holds_what_grafana_publishes_types_for(name: str) -> None:
 
 
 def lost(ours: object, kept: object, path: str = "") -> Iterator[str]:
-    """Paths of what is not kept as it is."""
     if isinstance(ours, dict) and isinstance(kept, dict):
         for key, value in ours.items():
             yield from lost(value, kept.get(key), f"{path}.{key}") if key in kept else [f"{path}.{key}"]

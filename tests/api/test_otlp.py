@@ -42,7 +42,6 @@ class Service:
     database: Database
 
     def send(self, body: bytes, **headers: str) -> httpx.Response:
-        """Sends a request."""
         sent = httpx.Headers(HEADERS)
         sent.update({name.replace("_", "-"): value for name, value in headers.items()})
         return self.client.post(PATH, content=body, headers=sent)

@@ -29,7 +29,6 @@ class Cluster:
     other: Enrolled
 
     def get(self, path: str, **query: str | int) -> Any:  # noqa: ANN401 - JSON
-        """A JSON answer."""
         answer = self.client.get(path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()

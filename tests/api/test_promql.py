@@ -41,7 +41,6 @@ class Service:
     now: int
 
     def get(self, path: str, **asked: Any) -> Any:  # noqa: ANN401 - JSON
-        """The data of an answer."""
         answer = self.client.get(f"/prometheus/api/v1/{path}", params=asked)
         assert answer.status_code == 200, answer.text
         assert answer.json()["status"] == "success"
@@ -272,7 +271,6 @@ def test_a_prometheus_reads_what_the_service_measures(service: Service, tmp_path
 
 
 def values_by_labels(found: list[dict[str, Any]]) -> dict[str, float]:
-    """The values of a vector."""
     return {str(sorted(one["metric"].items())): float(one["value"][1]) for one in found}
 
 

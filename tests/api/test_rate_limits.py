@@ -21,7 +21,6 @@ LOOPBACK = "127.0.0.1"
 
 
 def settings(database_url: str, *, trusted: str = "", redis_url: str | None = None, **limits: object) -> Settings:
-    """Settings with limits."""
     values = {"database_url": database_url, "redis_url": redis_url, "trusted_proxies": trusted, "rate_limits": limits}
     return Settings.model_validate(values)
 
@@ -34,7 +33,6 @@ def served(made: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
 
 
 def token(app: FastAPI, *, scope: str | None = None) -> dict[str, str]:
-    """The header of a new token."""
     scopes = None if scope is None else [scope]
     made = app.state.use_cases.access.create_api_token(
         role="operator", scopes=scopes, note="n", lifetime=None, actor="test"

@@ -19,7 +19,6 @@ class Made:
         self.count = 0
 
     def __call__(self) -> bytes:
-        """The next answer."""
         self.count += 1
         return f"answer {self.count}".encode()
 

@@ -45,7 +45,6 @@ def client(settings: Settings, database: Database) -> Iterator[httpx.Client]:
 
 
 def spoil(database: Database, table: str, column: str, public_id: str, body: str) -> None:
-    """Puts another body into a row."""
     with database.write() as transaction:
         statement = text(f"UPDATE {table} SET {column} = CAST(:body AS jsonb) WHERE public_id = :id")
         assert transaction.execute(statement, {"body": body, "id": public_id}).rowcount == 1

@@ -38,7 +38,6 @@ class Service:
         return batch_headers(self.host.credential)
 
     def batch(self, seq: int) -> bytes:
-        """A batch of the host."""
         return batches.compress(batches.full_batch(host_id=self.host.id, seq=seq))
 
     def close_the_long_way(self) -> None:

@@ -69,7 +69,6 @@ def tables() -> list[tuple[str, str | None]]:
 
 
 def has_list(schema: dict[str, Any]) -> bool:
-    """Whether an answer is a list of objects, or has one."""
     while "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     lists = [schema, *schema.get("properties", {}).values()]

@@ -29,7 +29,6 @@ SELECT 'a_' || id, 'knob', 'F1', id, 'set it', '{}', 'open', now(), now(), now()
 
 
 def ask(client: httpx.Client, path: str, *tags: str) -> dict[str, Any]:
-    """The answer of a list."""
     found = client.get(path, params={"tag": list(tags)})
     assert found.status_code == 200, found.text
     answer: dict[str, Any] = found.json()

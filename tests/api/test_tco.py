@@ -46,7 +46,6 @@ def client(database_url: str) -> Iterator[httpx.Client]:
 
 
 def numbers(prefix: str, value: object) -> Iterator[tuple[str, float]]:
-    """All numbers of an answer with their paths."""
     if isinstance(value, dict):
         for name, item in value.items():
             yield from numbers(f"{prefix}.{name}", item)
@@ -101,7 +100,6 @@ def named_results(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 
 def bins(book: Recalculated, n: int) -> list[tuple[float, float, int]]:
-    """The bins of an option."""
     return [(lo, hi, count) for lo, hi, count in book.rows(f"distribution{n}_bins")]
 
 

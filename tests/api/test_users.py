@@ -37,7 +37,6 @@ class Service:
         return self.client.request(method, path, json=body, headers=self.admin if as_ is None else as_)
 
     def add(self, name: str, role: str = "viewer") -> str:
-        """Makes a user; returns the id."""
         made = self.ask("POST", "/v1/users", body={"name": name, "role": role})
         assert made.status_code == 201, made.text
         return str(made.json()["id"])

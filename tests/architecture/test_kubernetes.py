@@ -21,7 +21,6 @@ Manifest = dict[str, Any]
 
 
 def number_of(version: str) -> str:
-    """A version as Kubernetes writes it."""
     # Loaded where it is needed: that takes long, and every process of a run imports this module to collect its tests.
     import kubernetes_validate  # noqa: PLC0415
 

@@ -91,7 +91,6 @@ def test_a_document_of_what_is_packed_repeats_no_reference() -> None:
 
 
 def wheel(folder: Path, *files: str) -> Distribution:
-    """A distribution that lists files."""
     info = folder / "thing-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n", encoding="utf-8")

@@ -26,8 +26,6 @@ START_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended, and what it wrote."""
-
     status: int
     stdout: str
     stderr: str

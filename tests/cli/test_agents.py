@@ -21,7 +21,6 @@ def importing(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def run(*words: str) -> Result:
-    """Runs a command."""
     return CliRunner().invoke(app, list(words))
 
 

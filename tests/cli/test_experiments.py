@@ -19,7 +19,6 @@ def fleet(asked: Database) -> Fleet:
 
 
 def run(*words: str) -> Result:
-    """Runs a command."""
     return CliRunner().invoke(app, ["experiments", *words])
 
 

@@ -42,7 +42,6 @@ def service(template: Template, storage_mode: str) -> Iterator[tuple[str, Popula
 
 
 def export(service: tuple[str, Populated], *words: str | Path, token: str | None = None) -> dict[str, Any]:
-    """Run it; return what it says."""
     environment = {**os.environ, "TIERSCOPE_TOKEN": token or service[1].token}
     ended = call("export", *words, "--url", service[0], "--json", env=environment)
     assert ended.status == 0, ended.stderr
@@ -51,7 +50,6 @@ def export(service: tuple[str, Populated], *words: str | Path, token: str | None
 
 
 def manifest(folder: Path) -> dict[str, Any]:
-    """What the folder says of its files."""
     found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
     return found
 

@@ -35,7 +35,6 @@ DEVELOPMENT = ("pytest", "mypy", "hypothesis", "moto", "schemathesis", "playwrig
 
 
 def locked_names() -> set[str]:
-    """The packages of the image."""
     text = (ROOT / "requirements-runtime.lock").read_text(encoding="utf-8")
     return {canonicalize_name(name) for name in re.findall(r"^([A-Za-z0-9._-]+)==", text, re.MULTILINE)}
 

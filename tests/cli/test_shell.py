@@ -20,15 +20,11 @@ ROOT = typer.main.get_command(app)
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
-        """It is one."""
         return True
 
 
 def commands() -> list[str]:
-    """All commands, and all commands of commands."""
     return [
         f"{name} {inner}".strip()
         for name, command in ROOT.commands.items()  # type: ignore[attr-defined]

@@ -14,7 +14,6 @@ native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 def run(*words: str) -> Result:
-    """Runs a command."""
     return CliRunner().invoke(app, ["silences", *words])
 
 

@@ -25,7 +25,6 @@ def tco(*words: str) -> Result:
 
 
 def changed(tmp_path: Path, before: str, after: str) -> str:
-    """The example with one change."""
     text = EXAMPLE.read_text(encoding="utf-8")
     assert before in text
     path = tmp_path / "changed.yaml"

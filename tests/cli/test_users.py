@@ -33,7 +33,6 @@ def _settings(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def run(*words: str) -> Result:
-    """Runs a command."""
     return CliRunner().invoke(app, list(words))
 
 

@@ -26,7 +26,6 @@ WITH_EXAMPLE = sorted(name for name, content in CONTENTS.items() if "example" in
 
 
 def faults(schema: dict[str, Any], example: object) -> list[str]:
-    """Where an example is another than its schema says."""
     validator = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(example)]
 

@@ -34,7 +34,6 @@ class Answers(KeepAliveHandler):
     say: Callable[["Answers"], None]
 
     def do_GET(self) -> None:  # noqa: N802 - the name that the base class calls
-        """Says it."""
         type(self).say(self)
 
     def do_PUT(self) -> None:  # noqa: N802 - likewise
@@ -47,7 +46,6 @@ class Answers(KeepAliveHandler):
         type(self).say(self)
 
     def send(self, body: bytes, length: int | None = None, status: int = 200, **headers: str) -> None:
-        """An answer, with a length that may be another."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -59,7 +57,6 @@ class Answers(KeepAliveHandler):
 
 @contextmanager
 def lying(say: Callable[[Answers], None], **place: object) -> Iterator[S3Store]:
-    """A store of a server that says that."""
     with listening(type("Lying", (Answers,), {"say": say})) as port:
         settings = s3_settings(f"http://{LOOPBACK}:{port}")
         yield S3Store(settings.objects.model_copy(update={"read_seconds": 1.0, **place}), settings.outgoing)

@@ -30,7 +30,6 @@ class Names:
         self.asked: list[tuple[str, int]] = []
 
     def __call__(self, host: str, port: int) -> tuple[str, ...]:
-        """The next answer."""
         self.asked.append((host, port))
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 

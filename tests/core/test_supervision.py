@@ -182,15 +182,12 @@ class Hands:
         self.server = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
 
     def stop(self) -> None:
-        """Forget it."""
         self.server = None
 
     def answers(self) -> bool:
-        """It always does."""
         return True
 
     def hangs(self) -> bool:
-        """It never does."""
         return False
 
     def end(self, supervisor: Supervisor) -> float:
@@ -229,7 +226,6 @@ class Parts:
         self.hung.probe = lambda: self.hung.server is not first
 
     def let_pass(self, seconds: int) -> None:
-        """Have the supervisor look each second."""
         for _ in range(seconds):
             self.clock.now += 1
             self.supervisor.tick()

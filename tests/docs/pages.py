@@ -37,7 +37,6 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Where it stands."""
         return f"{self.page}:{self.line}"
 
     @property
@@ -63,7 +62,6 @@ def pages() -> list[Path]:
 
 
 def read(page: Path) -> str:
-    """Return the text of a page."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 

@@ -35,7 +35,6 @@ class Addresses(HTMLParser):
 
 
 def parsed(path: Path) -> Addresses:
-    """Read a page of the site."""
     page = Addresses()
     page.feed(path.read_text(encoding="utf-8"))
     return page

@@ -144,7 +144,6 @@ def applied(facts: Facts, piece: Advice) -> Facts:
 
 
 def settled(facts: Facts) -> dict[str, str]:
-    """The settings that can be read."""
     return {path: value for path, value in facts.host.knobs.items() if value is not None}
 
 

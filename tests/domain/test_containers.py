@@ -10,7 +10,6 @@ KIND = "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/k
 
 
 def labels(path: str, name: str = "aaaa", **more: str) -> dict[str, str]:
-    """Labels of a container's series."""
     metric = {"__name__": "container_memory_rss", "namespace": "shop", "pod": "cart-0", "container": "app"}
     return {**metric, "id": path, "name": name, **more}
 

@@ -44,8 +44,6 @@ TIMES = np.arange(START + HOUR, END + 1, HOUR).astype(np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulated experiment, and what it says."""
-
     treated: Arm
     control: Arm
     effect: Effect

@@ -32,7 +32,6 @@ def stored(n_series: int, n_samples: int) -> list[Series]:
 
 
 def run(query: str, budget: Budget, steps: Steps | None = None, some: list[Series] | None = None) -> Value:
-    """The value of a query over series that are there."""
     node = parse_query(query)
     steps = steps or Steps(NOW_MS, NOW_MS, 0)
     series = {selector: some or stored(SERIES, 500) for selector in demands(node, steps)}

@@ -48,7 +48,6 @@ def test_ycsb_has_the_mixes_of_its_workload_files() -> None:
 
 
 def accesses(name: Pattern, at: int = INTERVALS - 1) -> np.ndarray:
-    """Accesses by page in one interval."""
     trace = make_requests(name, pages=PAGES, intervals=INTERVALS, seed=5)
     chosen = trace.row_interval == at
     return np.bincount(trace.row_page[chosen], weights=trace.row_accesses[chosen], minlength=PAGES)

@@ -8,7 +8,6 @@ NAN = float("nan")
 
 
 def line(*values: float) -> np.ndarray:
-    """A line over buckets."""
     return np.array(values, np.float64)
 
 

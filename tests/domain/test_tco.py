@@ -30,7 +30,6 @@ SEEDS = range(25)
 
 
 def only_option(scenario: Scenario, *, draws: int = 1) -> OptionResult:
-    """The result of a scenario's first option."""
     return evaluate(scenario, draws=draws, seed=1).options[0]
 
 
@@ -405,7 +404,6 @@ def test_the_saving_of_a_fleet_is_that_of_its_work() -> None:
 
 
 def at_loss(scenario: Scenario, loss: float) -> Scenario:
-    """The scenario with a certain loss."""
     return replace(scenario, options=(replace(scenario.options[0], loss=Range.exactly(loss)),))
 
 

@@ -104,7 +104,6 @@ class Visits:
 
 
 def chart_types() -> set[str]:
-    """All types of charts: each has a folder."""
     folders = (FRONTEND / "src" / "charts").iterdir()
     return {folder.name for folder in folders if folder.is_dir() and folder.name != "__mocks__"}
 

@@ -18,7 +18,6 @@ def open_page(page: Page, url: str, test_id: str) -> None:
 
 
 def service_id(demo_url: str, name: str) -> str:
-    """The id of a service of the demonstration."""
     services = fetch(f"{demo_url}/v1/services?limit=100")["items"]
     return str(next(service["id"] for service in services if service["name"] == name))
 

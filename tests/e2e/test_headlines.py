@@ -87,7 +87,6 @@ class Asked:
     """Answers by their path, by kind of page."""
 
     def of(self, kind: str) -> list[Any]:
-        """All answers of a kind of page."""
         return list(self.by_kind[kind].values())
 
 

@@ -39,7 +39,6 @@ class Clicks:
         self.page.goto(f"{self._url}{path}")
 
     def click(self, what: Locator) -> None:
-        """Click what is there, once it is."""
         self.count += 1
         what.click()
 

@@ -16,7 +16,6 @@ pytestmark = long
 
 @pytest.fixture
 def operator_page(operator: BrowserContext) -> Iterator[Page]:
-    """A page of the operator."""
     with watch_page(operator) as page:
         yield page
 

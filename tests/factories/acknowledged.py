@@ -130,7 +130,6 @@ class Account:
 
     @property
     def refused(self) -> int:
-        """Requests that were not acknowledged."""
         return sum(one.answered is None for one in self.sent)
 
     def fate(self, one: Sent) -> Fate:
@@ -221,7 +220,6 @@ class Inside:
         self._otlp = OtlpMetrics(self._remote_write, settings=Settings())
 
     def enrol(self, name: str) -> Enrolled:
-        """A new host of that name."""
         return enrol(self._database, name=name)
 
     async def deliver(self, way: Way, body: bytes, host: Enrolled | None) -> None:

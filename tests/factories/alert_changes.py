@@ -17,11 +17,9 @@ class SetClock:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Now."""
         return self.now
 
     def move(self, seconds: float) -> datetime:
-        """Moves on."""
         self.now += timedelta(seconds=seconds)
         return self.now
 

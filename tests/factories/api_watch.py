@@ -77,6 +77,5 @@ def memory_bytes(pid: int) -> tuple[int, int]:
 
 
 def memory_mib(pid: int) -> tuple[float, float]:
-    """The same in MiB."""
     resident, peak = memory_bytes(pid)
     return resident / 2**20, peak / 2**20

@@ -24,7 +24,6 @@ def now_ns() -> int:
 
 
 def layout_hash(keys: Sequence[str]) -> bytes:
-    """The hash of a layout, as the contract says."""
     return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).digest()[:16]
 
 
@@ -54,7 +53,6 @@ def make_batch(
 
 
 def add_layout(batch: batch_pb2.Batch, keys: Sequence[str] = KEYS) -> None:
-    """Adds a layout."""
     batch.layouts.add(hash=layout_hash(keys), keys=keys)
 
 
@@ -124,7 +122,6 @@ def add_heat(
 
 
 def add_gaps(batch: batch_pb2.Batch, *, service: str = "demo/cache") -> None:
-    """Adds one gap row."""
     data = np.arange(GAPS, dtype="<i8").tobytes()
     batch.gaps.add(
         backend=heat_pb2.HEAT_BACKEND_TRACE,
@@ -142,7 +139,6 @@ def add_gaps(batch: batch_pb2.Batch, *, service: str = "demo/cache") -> None:
 
 
 def add_tiles(batch: batch_pb2.Batch, *, epoch_id: int = (1 << 63) + 7, rows: int = 3, with_epoch: bool = True) -> None:
-    """Adds an epoch and one column."""
     if with_epoch:
         batch.tile_epochs.add(
             epoch_id=epoch_id,
@@ -226,7 +222,6 @@ def add_self(batch: batch_pb2.Batch) -> None:
 
 
 def full_batch(**options: object) -> batch_pb2.Batch:
-    """A batch with everything in it."""
     batch = make_batch(**options)  # type: ignore[arg-type]
     add_counters(batch, [[1, 2, 3], [4, None, 5]])
     add_heat(batch)

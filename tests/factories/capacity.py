@@ -46,7 +46,6 @@ class CapacityFleet:
     name: str
 
     def context(self, *, at: datetime = NOW, settings: Settings | None = None) -> ReadContext:
-        """For reads at a moment."""
         return ReadContext(self.database, lambda: at, settings or Settings())
 
 

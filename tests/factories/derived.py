@@ -104,7 +104,6 @@ def marks(database: Database) -> list[tuple[str, int, datetime]]:
 
 
 def internal_id(database: Database, host: Enrolled) -> int:
-    """The host's id inside the database."""
     with database.read() as session:
         found = find_host(session, host.id)
     assert found is not None

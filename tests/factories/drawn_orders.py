@@ -59,7 +59,6 @@ class Operator:
         self._other.close()
 
     def back_up(self) -> None:
-        """Takes a copy."""
         path, begun = self._folder / f"{len(self._copies)}.dump", self._senders.account.tick()
         self._run("backup", str(path))
         self._copies.append((path, (begun, self._senders.account.tick())))

@@ -24,7 +24,6 @@ class Enrolled:
 
     @property
     def id(self) -> str:
-        """The public id."""
         return self.identity.public_id
 
 

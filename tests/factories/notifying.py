@@ -23,14 +23,11 @@ def route(receiver: str | None, *matchers: tuple[str, str, str], **fields: Any) 
 
 
 def receiver(name: str, kind: str, **settings: object) -> dict[str, Any]:
-    """A receiver."""
     return {"name": name, "kind": kind, "settings": settings}
 
 
 @dataclass(slots=True)
 class Notifying:
-    """The notifier of a test."""
-
     database: Database
     clock: SetClock = field(default_factory=SetClock)
     settings: Settings = field(default_factory=lambda: Settings.model_validate({"outgoing": {"allow": "127.0.0.0/8"}}))
@@ -41,7 +38,6 @@ class Notifying:
         routes: Sequence[Mapping[str, Any]],
         inhibitions: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Replace the routes."""
         document = {"receivers": receivers, "routes": routes, "inhibitions": inhibitions}
         context = ReadContext(self.database, self.clock, self.settings)
         AlertRoutes(context).replace(document, version=None, actor="test")
@@ -58,11 +54,9 @@ class Notifying:
         return done
 
     def log(self, **wanted: Any) -> list[Notification]:  # noqa: ANN401 - filters of the log
-        """The log, oldest first."""
         filters = {"status": None, "receiver": None, "alert": None, "limit": 1000, "cursor": None, **wanted}
         return list(reversed(NotificationLog(self.database, clock=self.clock).list(**filters).items))
 
     def count(self, table: str) -> int:
-        """Rows of a table."""
         with self.database.read() as session:
             return int(session.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())

@@ -32,7 +32,6 @@ def s3_server() -> Iterator[str]:
 
 
 def empty_bucket(address: str) -> None:
-    """Makes the bucket, or empties it."""
     client: Any = boto3.client(
         "s3", endpoint_url=address, region_name="us-east-1", aws_access_key_id="key", aws_secret_access_key="secret"
     )
@@ -70,7 +69,6 @@ def _place(address: str) -> dict[str, object]:
 
 
 def s3_environment(address: str) -> dict[str, str]:
-    """The same for a process of its own."""
     told = s3_settings(address).objects.model_dump(mode="json", exclude_unset=True)
     told |= {"access_key_id": "key", "secret_access_key": "secret"}
     chosen = {f"TIERSCOPE_OBJECTS__{name.upper()}": str(value) for name, value in told.items()}

@@ -21,7 +21,6 @@ CLIENT_SECRET = "s3cret with:odd&characters"
 
 
 def new_key(kid: str) -> ECKey:
-    """A signing key."""
     return ECKey.generate_key("P-256", {"kid": kid, "use": "sig"}, private=True)
 
 
@@ -95,19 +94,14 @@ class Provider:
 
 
 class _Server(QuietServer):
-    """A server of one provider."""
-
     def __init__(self, provider: Provider) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
         self.provider = provider
 
 
 class _Handler(QuietHandler):
-    """Its addresses."""
-
     @property
     def provider(self) -> Provider:
-        """Whose they are."""
         assert isinstance(self.server, _Server)
         return self.server.provider
 
@@ -177,7 +171,6 @@ class _Handler(QuietHandler):
 
 @contextmanager
 def oidc_provider() -> Iterator[Provider]:
-    """Yields a running provider."""
     provider = Provider()
     server = _Server(provider)
     provider.issuer = f"http://{LOOPBACK}:{server.server_port}"

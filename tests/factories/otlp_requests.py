@@ -39,14 +39,12 @@ def _value(value: object) -> AnyValue:
 def point(
     at_ms: int, value: float, flags: int = 0, *, pairs: Mapping[str, object] | None = None, **more: object
 ) -> NumberDataPoint:
-    """A value at a time."""
     return NumberDataPoint(
         time_unix_nano=at_ms * 1_000_000, as_double=value, flags=flags, attributes=attributes({**(pairs or {}), **more})
     )
 
 
 def gauge(name: str, *points: NumberDataPoint, unit: str = "") -> Metric:
-    """A gauge."""
     return Metric(name=name, unit=unit, gauge=Gauge(data_points=points))
 
 
@@ -60,7 +58,6 @@ def counter(
 
 
 def histogram(name: str, at_ms: int, bounds: list[float], counts: list[int], total: float | None) -> Metric:
-    """A histogram of one point."""
     made = Histogram(aggregation_temporality=AGGREGATION_TEMPORALITY_CUMULATIVE)
     added = made.data_points.add(
         time_unix_nano=at_ms * 1_000_000, explicit_bounds=bounds, bucket_counts=counts, count=sum(counts)
@@ -71,7 +68,6 @@ def histogram(name: str, at_ms: int, bounds: list[float], counts: list[int], tot
 
 
 def request(*metrics: Metric, resource: Mapping[str, object] = SERVICE, scope: str = "") -> ExportMetricsServiceRequest:
-    """A request of one resource."""
     made = ExportMetricsServiceRequest()
     of_resource = made.resource_metrics.add()
     of_resource.resource.attributes.extend(attributes(resource))

@@ -27,7 +27,6 @@ class Owned:
 
 
 def make_user(database: Database, name: str, role: Role = "viewer") -> UserRow:
-    """A local user."""
     return Users(database).create(UserRequest(name=name, display_name="", email=None, role=role), by=ADMIN)
 
 

@@ -77,7 +77,6 @@ class Exporter:
 
 @contextmanager
 def exporter(folder: Path, snapshot: Path) -> Iterator[Exporter]:
-    """A node_exporter that reads `snapshot`."""
     require("prometheus-node-exporter")
     link = folder / "machine"
     link.symlink_to(snapshot)

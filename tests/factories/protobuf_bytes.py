@@ -2,7 +2,6 @@
 
 
 def number(value: int) -> bytes:
-    """A varint."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)

@@ -15,15 +15,12 @@ from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request."""
-
     method: str
     path: str
     headers: dict[str, str]
     body: bytes
 
     def json(self) -> Any:  # noqa: ANN401 - whatever was sent
-        """The body as JSON."""
         return json.loads(self.body)
 
 
@@ -40,7 +37,6 @@ class WebReceiver:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://{LOOPBACK}:{self.port}/hook"
 
     @property

@@ -49,18 +49,15 @@ def scrape(at_ms: int, count: int, *, instance: str = "db1:9100", boot_s: int = 
 
 
 def rows(database: Database, host_id: int = 1) -> Block:
-    """All rows of counters of a host."""
     with database.read() as session:
         now = utc_now()
         return read_block(session, host_id, now - timedelta(days=40), now + timedelta(days=1))
 
 
 def column(block: Block, key: str) -> list[int]:
-    """One column."""
     return [int(value) for value in block.values[:, block.keys.index(key)]]
 
 
 def count(database: Database, statement: str) -> int:
-    """The one number of a statement."""
     with database.read() as session:
         return int(session.execute(text(statement)).scalar_one())

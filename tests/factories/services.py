@@ -46,7 +46,6 @@ def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
 
 
 def batch_headers(credential: str) -> dict[str, str]:
-    """The headers of an upload."""
     return {
         "Authorization": f"Bearer {credential}",
         "Content-Type": "application/x-protobuf",

@@ -83,7 +83,6 @@ class Tree:
         return self
 
     def put(self, file: str, text: str) -> Tree:
-        """Adds one file to each snapshot."""
         for snapshot in self.snapshots:
             (snapshot / file).parent.mkdir(parents=True, exist_ok=True)
             (snapshot / file).write_text(f"{text}\n")
@@ -174,7 +173,6 @@ class Tree:
         return self._keep(lambda place: (last - place) % step == 0)
 
     def without_first(self, count: int) -> Tree:
-        """Without its first snapshots."""
         return self._keep(lambda place: place >= count)
 
     def stretch(self, factor: int) -> Tree:

@@ -86,13 +86,11 @@ def send(
 
 
 def reads_at(database: Database, now: int) -> SwapTierReads:
-    """Reads at a moment."""
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     return SwapTierReads(ReadContext(database, lambda: at, Settings(_env_file=None)))
 
 
 def read(database: Database, now: int, cores: float | None = None) -> ServiceSwapTier:
-    """The advice for the only service."""
     with database.read() as session:
         service_id = session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one()
     return reads_at(database, now).service(service_id, loss_target=0.01, cores=cores, from_="-1h", to=None)

@@ -21,7 +21,6 @@ WEB = {"kind": "workload", "workload": "web1", "pages": 2000, "intervals": 30}
 
 
 def reads(database: Database) -> SweepReads:
-    """What there is to read of sweeps."""
     return SweepReads(ReadContext(database, now, Settings(_env_file=None)))
 
 
@@ -42,7 +41,6 @@ def asked_for(source: dict[str, Any] | None = None, **options: Any) -> NewSweep:
 
 
 def start(database: Database, source: dict[str, Any] | None = None, **options: Any) -> Sweep:  # noqa: ANN401
-    """Ask for one."""
     return SweepWrites(database, clock=now).create(asked_for(source, **options), actor="ann")
 
 

@@ -46,7 +46,6 @@ class Watched:
         self.start = now - timedelta(minutes=self.minutes + 10)
 
     def at(self, minute: float) -> datetime:
-        """The end of a minute."""
         return self.start + timedelta(minutes=minute)
 
     def enrol(self, name: str = "node-1", *, origin: str = "simulated") -> Enrolled:
@@ -90,7 +89,6 @@ class Watched:
         return done.minutes
 
     def changes(self, rule: str | None = None) -> list[Change]:
-        """All changes in order."""
         statement = text(
             "SELECT c.at, a.rule_name, a.subject_name, c.from_state, c.to_state, c.severity FROM alert_changes c"
             " JOIN alerts a ON a.id = c.alert_id ORDER BY c.id"

@@ -37,7 +37,6 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process."""
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "tierscope.cli", "worker", "--with-beat"]
             self._process = subprocess.Popen(command, env=self._env, stdout=log, stderr=log, start_new_session=True)

@@ -24,7 +24,6 @@ class Answers:
 
     @property
     def nodes(self) -> list[dict[str, Any]]:
-        """Nodes with memory."""
         return [node for node in self.inventory["nodes"] if node["memory_bytes"] != 0]
 
     @property

@@ -26,7 +26,6 @@ _MOUNTS = "proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n" + "".join(
 
 
 def node_meminfo(node: int, **kib: int) -> dict[str, str]:
-    """The same file of a node."""
     lines = meminfo(**kib)["proc/meminfo"].splitlines()
     return {f"{NODES}/node{node}/meminfo": "".join(f"Node {node} {line}\n" for line in lines)}
 

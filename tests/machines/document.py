@@ -19,7 +19,6 @@ _SIZES = {"slower": "slower", "faster": "HBM beside it", "gpu": "of GPUs", "unkn
 
 
 def render(sections: Mapping[str, Sequence[tuple[Kind, Answers]]]) -> str:
-    """Render the page."""
     parts = [_INTRODUCTION]
     for title, rows in sections.items():
         head = f"## {title}\n\n| Machine | By | What is read | Answered | Not known |\n|---|---|---|---|---|"

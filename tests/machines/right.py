@@ -78,7 +78,6 @@ class Kind:
 
 
 def ids(*names: str) -> frozenset[str]:
-    """Return findings by their ids."""
     return frozenset(names)
 
 

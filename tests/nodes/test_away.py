@@ -48,7 +48,6 @@ class Fleet:
         return self.client.post("/v1/ingest/batches", content=body, headers=batch_headers(host.credential)).status_code
 
     def get(self, path: str) -> dict[str, Any]:
-        """The answer of a route."""
         answer = self.client.get(path)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -72,7 +71,6 @@ class Fleet:
             return {row.public_id: row.n for row in session.execute(statement)}
 
     def hosts(self) -> set[str]:
-        """Hosts of the list."""
         return {item["id"] for item in self.get("/v1/hosts")["items"]}
 
 

@@ -36,8 +36,6 @@ def scrape(i: int, instance: str = "db:9100") -> list[Series]:
 
 
 def send(fleet: Database, *scrapes: list[Series]) -> None:
-    """Sends scrapes one after the other."""
-
     async def work() -> None:
         writer = RemoteWrite(fleet.own_rows)
         for series in scrapes:

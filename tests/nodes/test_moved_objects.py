@@ -92,7 +92,6 @@ def keys(objects: ObjectStore) -> list[str]:
 
 
 def listed(nodes: Nodes) -> list[list[str]]:
-    """The objects that each server has on its list."""
     found = []
     for number in nodes.numbers():
         with nodes.own(number).read() as session:

@@ -90,7 +90,6 @@ FULL_DISK = (
 
 
 def hosts_of(database: Database) -> list[int | None]:
-    """Hosts by node."""
     return [state.hosts for state in NodeChanges(database).list()]
 
 
@@ -107,7 +106,6 @@ def sent(database: Database, host: Enrolled, seq: int) -> bool:
 
 
 def number_of(database: Database, public_id: str) -> int:
-    """The number of a host."""
     with database.read() as session:
         (number,) = session.driver.execute("SELECT id FROM hosts WHERE public_id = %s", (public_id,)).fetchall()
     return int(number[0])

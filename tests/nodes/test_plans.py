@@ -65,7 +65,6 @@ def listened() -> Iterator[list[Statement]]:
 
 
 def plans(database: Database, statements: list[Statement]) -> list[tuple[str, dict[str, Any]]]:
-    """The plans of those that read."""
     found = []
     # Sessions that were opened before there were nodes are as they were.
     with closing(Database(database.url)) as opened, opened.read() as session:
@@ -78,7 +77,6 @@ def plans(database: Database, statements: list[Statement]) -> list[tuple[str, di
 
 
 def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All parts of a plan."""
     yield plan
     for part in plan.get("Plans", ()):
         yield from nodes_of(part)
@@ -96,7 +94,6 @@ def servers(scan: dict[str, Any]) -> set[str]:
 
 
 def tables(scan: dict[str, Any]) -> set[str]:
-    """Tables that a scan reads."""
     return {scan["Relation Name"]} if "Relation Name" in scan else set(re.findall(r"(\w+) ", scan.get("Relations", "")))
 
 

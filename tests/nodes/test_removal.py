@@ -49,7 +49,6 @@ def names(database: Database) -> list[str]:
 
 
 def url_of(database: Database, name: str) -> str:
-    """Where a node is."""
     (url,) = [node.url for node in Nodes(database).listed() if node.name == name]
     return url
 

@@ -20,7 +20,6 @@ _REFUSE_AT_COMMIT = (
 
 
 def ids(database: Database) -> list[set[int]]:
-    """Ids of services by server."""
     found = []
     for number in Nodes(database).numbers():
         with Nodes(database).own(number).read() as session:

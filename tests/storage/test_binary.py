@@ -15,7 +15,6 @@ def row(*fields: bytes | None) -> bytes:
 
 
 def array(*values: int) -> bytes:
-    """A bigint[]."""
     cells = b"".join(struct.pack("!iq", 8, value) for value in values)
     return struct.pack("!iiiii", 1, 0, 20, len(values), 1) + cells
 

@@ -139,7 +139,6 @@ def answers(session: ReadSession, start: datetime, end: datetime) -> dict[str, o
 
 
 def differing(found: list[dict[str, object]], wanted: list[dict[str, object]]) -> dict[str, tuple[object, object]]:
-    """Answers that are not those that were wanted, by name."""
     return {
         f"{name} of {window}": (one[name], other[name])
         for window, (one, other) in enumerate(zip(found, wanted, strict=True))

@@ -25,7 +25,6 @@ def host(database: Database) -> Enrolled:
 
 
 def rows(database: Database, query: str, **values: object) -> list[tuple[object, ...]]:
-    """All rows of a query."""
     with database.read() as session:
         return [tuple(row) for row in session.execute(text(query), values)]
 

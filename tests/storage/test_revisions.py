@@ -26,14 +26,12 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def revisions() -> list[str]:
-    """All revisions, the newest first."""
     config = Config()
     config.set_main_option("script_location", str(migrations_dir()))
     return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
 
 
 def tables_of(database: Database) -> dict[str, list[str]]:
-    """The tables that are there, with their columns."""
     with database.read() as session:
         found = inspect(session.connection).get_multi_columns(filter_names=list(metadata.tables))
     return {name: sorted(column["name"] for column in columns) for (_, name), columns in sorted(found.items())}

@@ -43,14 +43,11 @@ def signed(number: int) -> int:
 
 
 class Part:
-    """Takes a part to pieces."""
-
     def __init__(self, body: bytes) -> None:
         self.body = zstandard.ZstdDecompressor().decompress(body) if body[:4] == b"\x28\xb5\x2f\xfd" else body
         self.at = 0
 
     def take(self, n: int) -> bytes:
-        """The next bytes."""
         found = self.body[self.at : self.at + n]
         self.at += n
         return found
@@ -97,7 +94,6 @@ class Part:
             yield [number(kind, next(left)) if there else None for there in present]
 
     def column(self, rows: int) -> list[Value]:
-        """The only column of the part."""
         (found,) = self.columns(rows)
         return found
 

@@ -144,7 +144,6 @@ def test_status_tells_rules_that_nobody_judges_and_who_holds_locks(database: Dat
 
 
 def columns_of(connection: Connection, view: View) -> list[str]:
-    """The columns of a view in order."""
     return [column["name"] for column in inspect(connection).get_columns(view.name, schema=SCHEMA)]
 
 

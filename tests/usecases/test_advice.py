@@ -47,7 +47,6 @@ class Fleet:
     def refresh(
         self, subject: Subject, made: list[Made], *, at: datetime = NOW, unjudged: tuple[str, ...] = ()
     ) -> None:
-        """What one run does with the answer of one subject."""
         run = RefreshAdvice(self.database, lambda: at, Settings(_env_file=None))
         run.store_cards(Refreshed(), subject, made, unjudged, [self.service_id])
 

@@ -45,7 +45,6 @@ class Alertmanager:
         self.until(self.is_ready)
 
     def is_ready(self) -> bool:
-        """Whether it answers."""
         assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
         try:
             return httpx.get(f"{self.url}/-/ready", timeout=DEADLINE_SECONDS).status_code == 200
@@ -62,7 +61,6 @@ class Alertmanager:
         until(condition, "what the Alertmanager brings about", log=self.log, alive={"the Alertmanager": self.process})
 
     def stop(self) -> None:
-        """Ends it."""
         self.process.terminate()
         self.process.wait()
 

@@ -209,7 +209,6 @@ def live_minutes(watched: Watched, name: str, minutes: int, *, late: range) -> N
 
 
 def backtested(watched: Watched, rule: Rule, late_data: LateData = "as_live") -> list[tuple[int, str]]:
-    """What a backtest says, as changes."""
     asked = BacktestRequest(rule, watched.start.isoformat(), watched.at(66).isoformat(), late_data=late_data)
     view = Backtests(watched.database, clock=lambda: utc_now() + timedelta(days=3)).run(asked)
     (subject,) = view.subjects

@@ -79,7 +79,6 @@ class Fleet:
         run.store_cards(Refreshed(), Subject(int(number), is_host=True), [made], {"F1", "F2", "F8"}, ["s"])
 
     def plan(self) -> ChangePlan:
-        """The plan as it stands."""
         return ChangePlans(self.context).plan()
 
 

@@ -57,7 +57,6 @@ def send(
 
 
 def read(database: Database, now: datetime, **options: object) -> DataQuality:
-    """The answer at a moment."""
     context = ReadContext(database=database, clock=lambda: now, settings=Settings(_env_file=None))
     values = {"from_": None, "to": None, "limit": 100, "cursor": None} | options
     return DataQualityReads(context).read(**values)  # type: ignore[arg-type]

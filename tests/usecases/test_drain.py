@@ -45,7 +45,6 @@ def fill(database: Database, count: int) -> list[Enrolled]:
 
 
 def rows_per_host(database: Database) -> dict[int, int]:
-    """Ledger rows by host."""
     with database.read() as session:
         rows = session.execute(text("SELECT host_id, count(*) AS n FROM tier_moves WHERE service_id = 0 GROUP BY 1"))
         return {row.host_id: row.n for row in rows}

@@ -37,7 +37,6 @@ class Store:
     def bodies(
         self, _session: object, _table: object, _service: int, buckets: Sequence[Bucket], **_: object
     ) -> list[Packed]:
-        """What `read_bodies` returns."""
         places = [int((bucket.start - EPOCH) / timedelta(hours=1)) for bucket in buckets]
         self.read += places
         return [Packed(int(self.columns.ends_us[at]), *pack_columns(self.columns, at)) for at in places]

@@ -85,7 +85,6 @@ FILE = "\ufeffhost;rack;region\r\nnode-1;r7;eu-1\r\nnode-2;-;\r\nnode-9;r1;eu-1\
 
 
 def upload(labels: Labels, content: str, *, dry_run: bool = False) -> LabelUpload:
-    """Uploads a file."""
     return labels.upload(content.encode(), dry_run=dry_run, actor="test")
 
 

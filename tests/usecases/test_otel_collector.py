@@ -57,8 +57,6 @@ service:
 
 @dataclass(slots=True)
 class Service:
-    """A running service."""
-
     address: str
     token: str
     client: httpx.Client
@@ -81,7 +79,6 @@ def service(database_url: str) -> Iterator[Service]:
 
 @contextmanager
 def collector(folder: Path, service: Service, exporters: str) -> Iterator[str]:
-    """A collector with these exporters; yields its address."""
     need_machine_clock("the collector")
     address = f"127.0.0.1:{free_port()}"
     configuration = folder / "collector.yaml"

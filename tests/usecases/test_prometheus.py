@@ -48,8 +48,6 @@ remote_write:
 
 @dataclass(slots=True)
 class Service:
-    """A running service."""
-
     address: str
     token: str
     client: httpx.Client
@@ -66,7 +64,6 @@ class Service:
         until(lambda: len(self.values(metric)) >= before + count, "Prometheus scrapes on")
 
     def get(self, path: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - query parameters
-        """A JSON answer."""
         answer = self.client.get(path, params=params)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -82,7 +79,6 @@ def service(database_url: str) -> Iterator[Service]:
 
 
 def read_vmstat(snapshot: Path) -> dict[str, int]:
-    """The counters of a snapshot."""
     lines = (line.split() for line in (snapshot / "proc" / "vmstat").read_text().splitlines())
     return {name: int(value) for name, value in lines}
 

@@ -52,7 +52,6 @@ def backfill(folder: Path, start: datetime) -> dict[str, list[float]]:
 
 
 def run_import(database_url: str, folder: Path, *words: str) -> dict[str, int]:
-    """Runs the command; its answer."""
     environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
     done = call("import", "prometheus", "--json", *words, env=environment)
     assert done.status == 0, done.stderr

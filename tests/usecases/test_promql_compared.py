@@ -199,7 +199,6 @@ class Both:
     end: int
 
     def ask(self, path: str, **asked: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Both answers."""
         here = self.here.get(f"/prometheus/api/v1/{path}", params=asked)
         there = self.there.get(f"/api/v1/{path}", params=asked)
         assert here.status_code == there.status_code, f"{asked}: {here.text[:500]} against {there.text[:500]}"
@@ -248,7 +247,6 @@ def number(point: list[Any]) -> tuple[float, float]:
 
 
 def differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
-    """What is not the same in two answers."""
     if here["status"] != "success" or there["status"] != "success":
         same = (here["status"], here.get("errorType")) == (there["status"], there.get("errorType"))
         return [] if same else [f"{here} against {there}"]

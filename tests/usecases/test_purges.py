@@ -79,7 +79,6 @@ def rows_by(database: Database, column: str, number: int) -> dict[str, int]:
 
 
 def number_of(database: Database, table: str, public_id: str) -> int:
-    """The inner id."""
     with database.read() as session:
         statement = text(f"SELECT id FROM {table} WHERE public_id = :id")
         return int(session.execute(statement, {"id": public_id}).scalar_one())

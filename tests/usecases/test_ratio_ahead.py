@@ -48,7 +48,6 @@ class Asked:
         RefreshAdvice(self.database, lambda: self.at, Settings(_env_file=None)).run(at_most=timedelta(hours=1))
 
     def ask(self, target: float = 0.05, *, growth: float = 0.0, from_: str | None = None) -> tuple[Ratio, int]:
-        """The answer, and how often it was read for."""
         self.reads = 0
         view = RatioReads(self.context).service(
             self._service, loss_target=target, hold_hot=False, growth=growth, from_=from_, to=None
@@ -56,7 +55,6 @@ class Asked:
         return view, self.reads
 
     def forget(self) -> None:
-        """Takes away what was read ahead."""
         with self.database.write() as transaction:
             transaction.execute(text("DELETE FROM ratio_inputs"))
 

@@ -88,7 +88,6 @@ def send(
 
 
 def read(database: Database, now: int, **options: object) -> ServiceHeat:
-    """The heat of the only service."""
     at = datetime.fromtimestamp(now / 1e9, tz=UTC)
     context = ReadContext(database, lambda: at, Settings(_env_file=None))
     with database.read() as session:

@@ -61,7 +61,6 @@ def reads(database: Database, end_ns: int) -> LedgerReads:
 
 
 def total(view: Ledger, key: str) -> float | None:
-    """The total of one column."""
     return next(column.total.value for column in view.columns if column.key == key)
 
 

@@ -72,7 +72,6 @@ def send(
 
 
 def read(database: Database, now: int, **options: object) -> TileGrid:
-    """The grid of the only service."""
     reads, asked = asking(database, now, **options)
     return reads.grid(**asked).unpack()
 

@@ -41,7 +41,6 @@ def metrics(database: Database, host: Enrolled, table: MetricsTable, start: date
 
 
 def metric_sum(found: Rollup, key: str) -> float:
-    """The sum of one key over all buckets."""
     return float(np.nansum(found.sum[:, found.keys.index(key)]))
 
 

@@ -44,7 +44,6 @@ def send_heat(database: Database, host: Enrolled, start: datetime, minutes: Sequ
 
 
 def the_service(database: Database) -> int:
-    """The only service."""
     with database.read() as session:
         return int(session.execute(text("SELECT id FROM services")).scalar_one())
 
@@ -233,7 +232,6 @@ def send_tiles(
 
 
 def stored_tiles(database: Database, host: Enrolled, level: int, start: datetime) -> list[StoredTile]:
-    """The stored hours of one level."""
     with database.read() as session:
         host_id = internal_id(database, host)
         return read_tiles(session, host_id, the_service(database), EPOCH_ID, level, start, start + DAY)

@@ -35,7 +35,6 @@ SADC = Path("/usr/lib/sysstat/sadc")
 
 
 def run_import(database_url: str, folder: Path, *words: str | Path) -> Ended:
-    """Runs `tierscope import`."""
     environment = os.environ | {"TIERSCOPE_DATABASE_URL": database_url, "TIERSCOPE_DATA_DIR": str(folder / "data")}
     return call("import", *words, env=environment)
 

@@ -26,8 +26,6 @@ HOSTILE = "prod/<img src=x onerror=alert(1)>"
 
 
 class Clock:
-    """A clock that a test sets."""
-
     def __init__(self) -> None:
         self.now = NOW
 

@@ -25,7 +25,6 @@ def send(database: Database) -> Send:
 
 
 def names(database: Database) -> list[str]:
-    """Names of all hosts."""
     with database.read() as session:
         return sorted(session.execute(text("SELECT name FROM hosts")).scalars())
 
@@ -38,7 +37,6 @@ def told(database: Database) -> str:
 
 
 def labelled(series: Sequence[Series], **labels: str) -> list[Series]:
-    """Series with more labels."""
     return [({**one, **labels}, points) for one, points in series]
 
 

@@ -77,7 +77,6 @@ def send(database: Database) -> Callable[..., None]:
 
 
 def texts(value: object) -> Iterator[str]:
-    """All texts of an answer."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

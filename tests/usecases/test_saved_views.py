@@ -24,8 +24,6 @@ LINK = Caller(kind="session", name="admin", role="admin")
 
 
 class People:
-    """Saved views and those who ask for them."""
-
     def __init__(self, database: Database) -> None:
         self.database = database
         self.views = SavedViews(database)

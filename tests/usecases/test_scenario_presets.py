@@ -35,13 +35,11 @@ def context_of(database: Database) -> ReadContext:
 
 
 def read(database: Database, service: str | None = None, dram_ratio: float | None = None) -> ScenarioPresets:
-    """The presets of the fleet or a service."""
     context = context_of(database)
     return ScenarioPresetReads(context, ServiceFacts(context)).read(service, dram_ratio=dram_ratio)
 
 
 def service_id(database: Database) -> str:
-    """The id of the only service."""
     with database.read() as session:
         return str(session.connection.exec_driver_sql("SELECT public_id FROM services").scalar_one())
 

@@ -39,7 +39,6 @@ def view_of(scenario: Scenario) -> TcoAnswer:
 
 
 def sheet_of(scenario: Scenario) -> tuple[Evaluation, bytes]:
-    """A scenario's evaluation and its workbook."""
     evaluation = evaluate(scenario, draws=DRAWS, seed=4)
     return evaluation, write_sheet(scenario, evaluation, view_of(scenario))
 
@@ -90,7 +89,6 @@ class Comparison:
                 self.number(f"fleet{n}_year{year.year}_{what}", getattr(year, what))
 
     def option(self, n: int, option: OptionResult) -> None:
-        """All that an option comes to."""
         self.number(f"host{n}_saving", option.saving)
         self.number(f"host{n}_saving_ratio", option.saving_ratio)
         self.number(f"host{n}_saving_as_given", option.saving_as_given)

@@ -20,7 +20,6 @@ CELL = st.one_of(st.none(), INT64)
 
 
 def decode(batch: batch_pb2.Batch) -> object:
-    """Decodes a batch that was not compressed."""
     return decode_message(batch.SerializeToString(), LIMITS).batch
 
 

@@ -99,7 +99,6 @@ class StoredCache(Generic[K, V]):
         lifetime_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """As of `Cache`."""
         size = None if size_of is None else (lambda kept: size_of(kept[1]))
         self._cache: Cache[K, tuple[int, V]] = Cache(most, size_of=size, lifetime_seconds=lifetime_seconds, clock=clock)
 

@@ -256,7 +256,6 @@ class _Arrow:
 
 
 def _typed(kind: Kind, cell: Cell) -> Cell:
-    """A cell as its column takes it."""
     if cell is None:
         return None
     if isinstance(cell, list):

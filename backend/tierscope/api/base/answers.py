@@ -135,7 +135,6 @@ def answer_again(request: Request, found: Answer[T]) -> Answer[T]:
 
 
 def _has(request: Request, etag: str) -> bool:
-    """Whether the client says that it has the answer of this ETag."""
     sent = request.headers.get("if-none-match", "")
     return etag in {tag.strip().removeprefix("W/") for tag in sent.split(",")}
 

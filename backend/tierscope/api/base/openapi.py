@@ -168,7 +168,6 @@ def _close(schema: dict[str, Any]) -> None:
 
 
 def _model_names(model: type[BaseModel]) -> Iterator[str]:
-    """Names of all models below one."""
     for found in model.__subclasses__():
         yield found.__name__
         yield from _model_names(found)

@@ -108,8 +108,6 @@ T = TypeVar("T")
 
 
 class _Reads:
-    """Those that read in one context."""
-
     def __init__(self, context: ReadContext) -> None:
         self.host_doubts = HostDoubts(context)
         self.hosts = HostReads(context)

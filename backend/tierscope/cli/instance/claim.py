@@ -17,7 +17,6 @@ class AlreadyRunningError(EmbeddedError):
     """Another supervisor looks after this data directory."""
 
     def __init__(self) -> None:
-        """Say so."""
         super().__init__(cause="it is already running", next_step="see `tierscope status`")
 
 

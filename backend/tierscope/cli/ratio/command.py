@@ -240,7 +240,6 @@ def _replay(database: Database, service_id: str, policy: PolicyName | None) -> N
 
 
 def _document(view: Ratio) -> Any:  # noqa: ANN401 - JSON
-    """The answer as the API gives it."""
     from pydantic import TypeAdapter
 
     from tierscope.usecases.ratio.answers import Ratio

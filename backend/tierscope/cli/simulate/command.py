@@ -113,7 +113,6 @@ def simulate(
 
 
 def _settings_of(device: str | None) -> dict[str, float]:
-    """Latencies of a device, as settings."""
     from tierscope.core.errors import BadRequest
     from tierscope.usecases.slowdown.devices import device_settings
 

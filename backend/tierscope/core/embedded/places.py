@@ -199,7 +199,6 @@ def _make_dir(directory: Path, *, account: Account | None = None, within_ours: b
 
 
 def _close_files(directory: Path) -> None:
-    """Take from others what they may do with the files of a directory."""
     for path in directory.iterdir():
         info = path.lstat()
         if stat.S_ISREG(info.st_mode) and info.st_mode & _OTHERS:

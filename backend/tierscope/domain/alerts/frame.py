@@ -82,7 +82,6 @@ class PairIds:
     """
 
     def __init__(self, host_ids: Sequence[int]) -> None:
-        """`host_ids`: all hosts of the frame."""
         self._host_ids = np.unique(np.asarray(host_ids, np.int64))
         self._places = {host: place for place, host in enumerate(self._host_ids.tolist())}
 

@@ -19,7 +19,6 @@ class Described:
     def __get_pydantic_json_schema__(
         self, schema: object, handler: Callable[[object], dict[str, Any]]
     ) -> dict[str, Any]:
-        """The JSON schema of the field with its description."""
         pattern = {} if self.pattern is None else {"pattern": self.pattern}
         as_of = {} if self.as_of is None else {AS_OF: self.as_of}
         return {**handler(schema), "description": self.text, **pattern, **as_of}

@@ -210,7 +210,6 @@ class TenantSimulator:
         )
 
     def _totals(self, outcome: Outcome, tenant: int) -> Totals:
-        """The totals with the accesses of one tenant."""
         local, slow, away = (int(part) for part in outcome.figures.tenants[self._first :, tenant, :3].sum(axis=0))
         every = local + slow + away
         return replace(

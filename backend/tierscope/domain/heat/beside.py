@@ -56,7 +56,6 @@ class Beside:
     sums: Mapping[str, Ints]
 
     def __getitem__(self, name: str) -> Ints:
-        """The sums of this name."""
         return self.sums[name]
 
     def sum(self, axis: int | tuple[int, ...]) -> "Beside":

@@ -216,7 +216,6 @@ def _open(body: bytes) -> tuple[list[Any], Ints]:
 
 
 def _unshuffle(raw: bytes) -> Ints:
-    """The numbers of a pack."""
     planes = np.frombuffer(raw, np.uint8).reshape(8, -1)
     values = np.empty(planes.shape[1], "<i8")
     octets = values.view(np.uint8).reshape(-1, 8)

@@ -123,7 +123,6 @@ def _count_steps(windows: Windows, marked: Bools) -> Reduced:
 
 
 def _fold(windows: Windows, fold: np.ufunc) -> Reduced:
-    """A fold over each window."""
     present = windows.counts > 0
     if not present.any():
         return np.zeros(len(present)), present

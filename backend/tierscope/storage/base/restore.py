@@ -256,7 +256,6 @@ def _server(url: str) -> _Connection:
 
 
 def _names(server: _Connection) -> set[str]:
-    """Databases of a server."""
     return {str(row[0]) for row in server.execute("SELECT datname FROM pg_database")}
 
 

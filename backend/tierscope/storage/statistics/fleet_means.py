@@ -95,7 +95,6 @@ def _is_service_metric(key: str) -> bool:
 
 
 def _array(ids: Iterable[int]) -> str:
-    """Ids as SQL."""
     return f"ARRAY[{', '.join(str(int(found)) for found in ids)}]::bigint[]"
 
 

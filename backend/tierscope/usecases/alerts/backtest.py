@@ -142,7 +142,6 @@ class Backtests(ClockedUseCase):
 
 
 def _narrowed(asked: BacktestRequest) -> Rule:
-    """The rule with the scope of the request, where that says whom."""
     scope = asked.rule.scope
     scope = replace(scope, hosts=asked.hosts or scope.hosts, services=asked.services or scope.services)
     return replace(asked.rule, scope=scope)

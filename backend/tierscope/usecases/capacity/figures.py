@@ -71,8 +71,6 @@ def subject_view(
 
 
 class _Maker:
-    """Makes the figures of one day."""
-
     def __init__(self, day: CapacityDay | None, window: Window | None) -> None:
         self._day = day
         self._window = window

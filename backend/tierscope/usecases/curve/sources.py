@@ -241,7 +241,6 @@ _keepers_lock = threading.Lock()
 
 
 def _kept_for(session: ReadSession) -> _Keeper:
-    """What is kept of the database that the session reads."""
     with _keepers_lock:
         keeper = _keepers.get(session.connection.engine)
         if keeper is None:

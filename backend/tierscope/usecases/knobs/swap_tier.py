@@ -286,7 +286,6 @@ def _as_sure_as_files(view: ServiceSwapTier, doubts: Sequence[str]) -> ServiceSw
 
 
 def _judged(unknown: ServiceSwapTier, found: SwapTier, cold: Figure) -> ServiceSwapTier:
-    """The answer with what was found."""
     views = {age.age_seconds: _view(age, cold, unknown.prices[0].currency) for age in found.ages}
     return replace(
         unknown,

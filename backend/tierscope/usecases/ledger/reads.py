@@ -194,7 +194,6 @@ def _series(column: Column, measured: Sequence[HostLedger], grid: Grid) -> Serie
 
 
 def _sums(column: Column, measured: Sequence[HostLedger]) -> ColumnSums | None:
-    """Of one column over the hosts that have it; None where no host has."""
     having = [part for part in measured if part.ledger.total(column.key) is not None]
     if not having:
         return None

@@ -90,7 +90,6 @@ class ObjectiveReads:
     """Service levels of services."""
 
     def __init__(self, context: ReadContext, memory: KnownMemory | None = None) -> None:
-        """`memory`: shared with others."""
         self._context = context
         self._memory = memory or KnownMemory()
 
