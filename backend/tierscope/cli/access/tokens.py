@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tierscope.cli.access.first_link import dashboard_address
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, print_json
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
@@ -75,10 +75,7 @@ def link(
     with _access(demo=demo) as (access, actor):
         made = access.create_link(role=role, actor=actor)
     address = f"{dashboard_address(settings, demo=demo)}/login?link={made.secret}"
-    if as_json:
-        print_json({"id": made.id, "url": address, "expires_at": made.expires_at})
-    else:
-        typer.echo(address)
+    print_answer({"id": made.id, "url": address, "expires_at": made.expires_at}, address, as_json=as_json)
 
 
 @app.command("list")
@@ -126,7 +123,8 @@ def _access(*, demo: bool) -> Iterator[tuple[Access, str]]:
 
 
 def _show(made: NewToken, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"id": made.id, "kind": made.kind, "token": made.secret, "expires_at": made.expires_at})
-    else:
-        typer.echo(made.secret)
+    print_answer(
+        {"id": made.id, "kind": made.kind, "token": made.secret, "expires_at": made.expires_at},
+        made.secret,
+        as_json=as_json,
+    )

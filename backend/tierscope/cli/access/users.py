@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import fail, print_json
+from tierscope.cli.base.exits import fail, print_answer, print_json
 from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ def add(
     with open_service(demo=demo) as client:
         user = client.create_user({"name": name, "display_name": display_name, "email": email, "role": role})
         address = _password_address(client, user)
-    if as_json:
-        print_json({**user, "password_link": address})
-    else:
-        typer.echo(address)
+    print_answer({**user, "password_link": address}, address, as_json=as_json)
 
 
 @app.command("list")
@@ -84,10 +81,7 @@ def password_link(name: Name, demo: Demo = False, as_json: AsJson = False) -> No
     with open_service(demo=demo) as client:
         user = find_user(client, name)
         address = _password_address(client, user)
-    if as_json:
-        print_json({"name": user["name"], "password_link": address})
-    else:
-        typer.echo(address)
+    print_answer({"name": user["name"], "password_link": address}, address, as_json=as_json)
 
 
 def find_user(client: Client, name: str) -> models.User:

@@ -32,17 +32,17 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
     sys.stdout.flush()
 
 
-def print_answer(answer: Any, describe: Callable[[Any], str], *, as_json: bool) -> None:  # noqa: ANN401 - as above
-    """Print an answer as JSON, or as `describe` puts it for people."""
+def print_answer(answer: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:  # noqa: ANN401 - as above
+    """Print an answer as JSON, or as text for people, which may be made of it."""
     if as_json:
         print_json(answer)
     else:
-        typer.echo(describe(answer))
+        typer.echo(text if isinstance(text, str) else text(answer))
 
 
-def print_rows(rows: Sequence[Any], line: Callable[[Any], str], *, none: str) -> None:
-    """Print a line for each row, or that there is none."""
-    typer.echo("\n".join(map(line, rows)) if rows else none)
+def rows_text(rows: Sequence[Any], line: Callable[[Any], str], *, none: str) -> str:
+    """A line for each row, or that there is none."""
+    return "\n".join(map(line, rows)) if rows else none
 
 
 def fail(cause: str, *, next_step: str, status: int = FAILED) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import NOT_ENOUGH_DATA, print_json
+from tierscope.cli.base.exits import NOT_ENOUGH_DATA, print_answer
 from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ def capacity(
         found = service_id(client, service)
         forecast = client.read_forecast(kind="service", id=found, metric=metric, horizon_days=horizon_days)
         [subject] = client.list_capacity(service=found)["subjects"]
-    if as_json:
-        print_json({"subject": subject, "forecast": forecast})
-    else:
-        typer.echo(_describe(subject, forecast))
+    print_answer({"subject": subject, "forecast": forecast}, _describe(subject, forecast), as_json=as_json)
     if forecast["refused"] is not None:
         raise typer.Exit(NOT_ENOUGH_DATA)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer
 from tierscope.cli.base.figures import figure_text
 from tierscope.cli.base.options import AsJson, Demo
 
@@ -67,10 +67,7 @@ def capacity_plan(
                 "swap": swap,
             }
         )
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(_describe(found, [sku["name"] for sku in skus]))
+    print_answer(found, _describe(found, [sku["name"] for sku in skus]), as_json=as_json)
 
 
 def _read_skus(path: Path) -> list[models.PlanSku]:

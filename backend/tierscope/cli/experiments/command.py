@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, print_json, print_rows
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, rows_text
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
 
@@ -34,10 +34,7 @@ def list_experiments(
 
     with open_service(demo=demo) as client:
         page = client.list_experiments(service=service, state=state, limit=limit)
-    if as_json:
-        print_json(page)
-    else:
-        print_rows(page["items"], _line, none="There are no experiments.")
+    print_answer(page, rows_text(page["items"], _line, none="There are no experiments."), as_json=as_json)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, print_rows
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, rows_text
 from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def list_pauses(demo: Demo = False, as_json: AsJson = False) -> None:
 
     with open_service(demo=demo) as client:
         rows = client.list_pauses()
-    if as_json:
-        print_json(rows)
-    else:
-        _show(rows)
+    print_answer(rows, _text(rows), as_json=as_json)
 
 
 def _switch(verb: str, host: str | None, *, every: bool, heat_only: bool, demo: bool, as_json: bool) -> None:
@@ -58,16 +55,12 @@ def _switch(verb: str, host: str | None, *, every: bool, heat_only: bool, demo: 
     with open_service(demo=demo) as client:
         turn = client.pause if verb == "pause" else client.resume
         done = turn({"host_id": host, "heat_only": heat_only})
-    if as_json:
-        print_json(done)
-        return
-    if done["changed"] == 0:
-        typer.echo("Nothing changed.")
-    _show(done["pauses"])
+    unchanged = "" if done["changed"] else "Nothing changed.\n"
+    print_answer(done, f"{unchanged}{_text(done['pauses'])}", as_json=as_json)
 
 
-def _show(rows: Sequence[models.Pause]) -> None:
-    print_rows(rows, _line, none="No agent is paused.")
+def _text(rows: Sequence[models.Pause]) -> str:
+    return rows_text(rows, _line, none="No agent is paused.")
 
 
 def _line(row: models.Pause) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import print_json
+from tierscope.cli.base.exits import print_answer
 from tierscope.cli.base.options import AsJson, Demo
 
 
@@ -30,7 +30,6 @@ def event(
 
     with open_service(demo=demo) as client:
         row = client.create_event({"kind": kind, "text": text, "at": at, "host_id": host, "service_id": service})
-    if as_json:
-        print_json(row)
-    else:
-        typer.echo(f"Marked '{row['text']}' at {datetime.fromisoformat(row['at']):%Y-%m-%d %H:%M:%S %Z}.")
+    print_answer(
+        row, f"Marked '{row['text']}' at {datetime.fromisoformat(row['at']):%Y-%m-%d %H:%M:%S %Z}.", as_json=as_json
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, say
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
 from tierscope.core.settings import Settings
@@ -83,12 +83,11 @@ def import_prometheus(
 
         done = asyncio.run(run())
     api.close()
-    if as_json:
-        print_json({"from_ms": begin_ms, "to_ms": done.done_ms, "samples": done.samples, "left_out": done.left_out})
-    else:
-        typer.echo(
-            f"{done.samples} samples are stored, {done.left_out} were left out. Workers build the ledger of them."
-        )
+    print_answer(
+        {"from_ms": begin_ms, "to_ms": done.done_ms, "samples": done.samples, "left_out": done.left_out},
+        f"{done.samples} samples are stored, {done.left_out} were left out. Workers build the ledger of them.",
+        as_json=as_json,
+    )
 
 
 class _State:

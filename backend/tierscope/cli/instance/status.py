@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tierscope.cli.base.exits import FAILED, print_json
+from tierscope.cli.base.exits import FAILED, print_answer
 from tierscope.cli.base.instance import Instance, find_instance
 from tierscope.cli.base.options import AsJson
 from tierscope.cli.instance.agent import AgentFiles
@@ -38,10 +38,7 @@ def status(
     while (state is None or unhealthy(state)) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
         state = examine(instance)
-    if as_json:
-        print_json(to_document(instance, state))
-    else:
-        typer.echo(describe(instance, state))
+    print_answer(to_document(instance, state), describe(instance, state), as_json=as_json)
     if state is None or unhealthy(state):
         raise typer.Exit(FAILED)
 

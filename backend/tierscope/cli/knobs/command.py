@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, say
 from tierscope.cli.base.options import AsJson, Demo, From, To
 from tierscope.cli.base.source_tree import find_agent
 
@@ -57,10 +57,8 @@ def knobs(
         document, text, given, word = _of_host(str(host), from_, to, demo=demo)
     if form is not None:
         _print_file(given, form, rule)
-    elif as_json:
-        print_json(document)
     else:
-        typer.echo(text)
+        print_answer(document, text, as_json=as_json)
     if word == "not_known" and not given.advice:
         raise typer.Exit(NOT_ENOUGH_DATA)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, FAILED, fail, print_answer, print_json, say
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
@@ -40,10 +40,8 @@ def add(
 
     with open_database(Settings(), demo=demo) as database:
         made = NodeChanges(database).add(name, url, actor=actor(), storage=storage)
-    if as_json:
-        print_json(asdict(made))
-    else:
-        typer.echo(f"Node {made.name} (number {made.number}) is part of the fleet. New hosts go to the emptiest node.")
+    text = f"Node {made.name} (number {made.number}) is part of the fleet. New hosts go to the emptiest node."
+    print_answer(asdict(made), text, as_json=as_json)
 
 
 @app.command("list")
@@ -76,10 +74,7 @@ def move(
 
     with open_database(Settings(), demo=demo) as database:
         moved = Moves(database).move(host_ids, to, actor=actor(), told=_tell)
-    if as_json:
-        print_json(asdict(moved))
-    else:
-        typer.echo(f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {to}.")
+    print_answer(asdict(moved), f"Moved {moved.hosts} hosts ({moved.rows:,} rows) to {to}.", as_json=as_json)
     _tell_unseen(moved.disks_unseen)
 
 
@@ -96,10 +91,9 @@ def drain(
 
     with open_database(Settings(), demo=demo) as database:
         drained = Moves(database).drain(name, actor=actor(), told=_tell)
-    if as_json:
-        print_json(asdict(drained))
-    else:
-        typer.echo(f"Moved {drained.hosts} hosts ({drained.rows:,} rows) away from {name}.")
+    print_answer(
+        asdict(drained), f"Moved {drained.hosts} hosts ({drained.rows:,} rows) away from {name}.", as_json=as_json
+    )
     _tell_unseen(drained.disks_unseen)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, print_json, print_rows
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, rows_text
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.clock import utc_now
 
@@ -51,10 +51,7 @@ def list_silences(
 
     with open_service(demo=demo) as client:
         page = client.list_silences(status=status, limit=limit)
-    if as_json:
-        print_json(page)
-    else:
-        print_rows(page["items"], _line, none="There are no silences.")
+    print_answer(page, rows_text(page["items"], _line, none="There are no silences."), as_json=as_json)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, say
 from tierscope.cli.base.options import AsJson
 from tierscope.core.clock import utc_now
 
@@ -69,12 +69,11 @@ def export(
             f"Hosts of nodes that are away are left out: {', '.join(away)}. Days of services count as not complete: run"
             " this again once all nodes answer."
         )
-    if as_json:
-        print_json({"directory": str(directory), **counts, "away": away})
-    else:
-        typer.echo(
-            f"{counts['written']} files are written, {counts['kept']} were there. {directory / MANIFEST} lists them."
-        )
+    print_answer(
+        {"directory": str(directory), **counts, "away": away},
+        f"{counts['written']} files are written, {counts['kept']} were there. {directory / MANIFEST} lists them.",
+        as_json=as_json,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer
 from tierscope.cli.base.options import AsJson
 from tierscope.core.settings import Settings
 
@@ -38,13 +38,7 @@ def migrate(
                 status=BAD_USAGE,
             )
         take_back(resolve_url(settings), down_to)
-        if as_json:
-            print_json({"revision": down_to})
-        else:
-            typer.echo(f"The schema is at revision {down_to}.")
+        print_answer({"revision": down_to}, f"The schema is at revision {down_to}.", as_json=as_json)
         return
     mode = upgrade_all(resolve_url(settings), storage=storage or settings.storage)
-    if as_json:
-        print_json({"storage": mode})
-    else:
-        typer.echo(f"The schema is up to date (storage: {mode}).")
+    print_answer({"storage": mode}, f"The schema is up to date (storage: {mode}).", as_json=as_json)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import print_json, print_rows
+from tierscope.cli.base.exits import print_answer, rows_text
 from tierscope.cli.base.options import AsJson, Demo
 
 if TYPE_CHECKING:
@@ -52,17 +52,11 @@ def list_purges(demo: Demo = False, as_json: AsJson = False) -> None:
 
     with open_service(demo=demo) as client:
         page = client.list_purges(limit=20)
-    if as_json:
-        print_json(page)
-    else:
-        print_rows(page["items"], _line, none="Nothing was purged.")
+    print_answer(page, rows_text(page["items"], _line, none="Nothing was purged."), as_json=as_json)
 
 
 def _show(job: models.Purge, *, as_json: bool) -> None:
-    if as_json:
-        print_json(job)
-    else:
-        typer.echo(f"{_line(job)}\nA worker does the rest; look at it with `tierscope purge list`.")
+    print_answer(job, f"{_line(job)}\nA worker does the rest; look at it with `tierscope purge list`.", as_json=as_json)
 
 
 def _line(job: models.Purge) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, say
 from tierscope.cli.base.source_tree import find_agent
 
 if TYPE_CHECKING:
@@ -76,10 +76,7 @@ def _assess_recorded(name: str, *, demo: bool, as_json: bool) -> None:
     settings = Settings()
     with open_fleet(settings, demo=demo) as database:
         found = assess_recorded(ReadContext(database, utc_now, settings), host_named(database, name))
-    if as_json:
-        print_json({"schema": "tierscope.assess-recorded/1", **asdict(found)})
-    else:
-        typer.echo(_describe(found))
+    print_answer({"schema": "tierscope.assess-recorded/1", **asdict(found)}, _describe(found), as_json=as_json)
 
 
 def _describe(found: RecordedHost) -> str:

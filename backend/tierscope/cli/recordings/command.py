@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json, say
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, say
 from tierscope.cli.base.options import Demo
 from tierscope.cli.base.source_tree import find_agent
 
@@ -101,7 +101,9 @@ def export_damo(
     for note in found.notes:
         say(note)
     names = ", ".join(f"{number} ({name})" if name else str(number) for number, name in found.targets)
-    _answer({"path": str(target), **asdict(found)}, f"{found.regions:,} regions of targets {names}", as_json=as_json)
+    print_answer(
+        {"path": str(target), **asdict(found)}, f"{found.regions:,} regions of targets {names}", as_json=as_json
+    )
 
 
 def _export_tiles(
@@ -164,7 +166,7 @@ def _analyze_trace(path: Path, sample: int | None, seed: int, *, as_json: bool) 
     from tierscope.usecases.recordings.page_traces import analyze_page_trace
 
     found = analyze_page_trace(path, one_in=sample, seed=seed)
-    _answer(trace_document(path, found), describe_trace(found), as_json=as_json)
+    print_answer(trace_document(path, found), describe_trace(found), as_json=as_json)
     if not found.heat:
         say("The trace has no rows.")
         raise typer.Exit(NOT_ENOUGH_DATA)
@@ -176,7 +178,7 @@ def _analyze_damo(path: Path, excluded: int | None, *, as_json: bool) -> None:
 
     excluded = EXCLUDED_SNAPSHOTS if excluded is None else excluded
     found = analyze_damo_record(path, excluded=excluded)
-    _answer(damo_document(path, found, excluded), describe_damo(found, excluded), as_json=as_json)
+    print_answer(damo_document(path, found, excluded), describe_damo(found, excluded), as_json=as_json)
     if all(target.working_set is None for target in found):
         say("Record for longer, or count the first snapshots too with --exclude-snapshots 0.")
         raise typer.Exit(NOT_ENOUGH_DATA)
@@ -190,13 +192,6 @@ def _analyze_moves(path: Path, *, as_json: bool) -> None:
     if agent is None:
         fail("the agent's program is not built", next_step="run `make agent`, or install a release")
     found: MovesAnalysis = analyze_snapshots(agent, path)
-    _answer(moves_document(path, found), describe_moves(found), as_json=as_json)
+    print_answer(moves_document(path, found), describe_moves(found), as_json=as_json)
     if found.verdict.word == "not_known":
         raise typer.Exit(NOT_ENOUGH_DATA)
-
-
-def _answer(document: dict[str, Any], text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(document)
-    else:
-        typer.echo(text)

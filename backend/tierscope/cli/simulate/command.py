@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer, print_json
 from tierscope.cli.simulate.swap_device import figure_text
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ def simulate(
         found = _replay(path, wanted, pages, intervals)
     except BadRequest as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
-    if as_json:
-        print_json(_document(path, found, series=series))
-    else:
-        typer.echo(_describe(found))
+    print_answer(_document(path, found, series=series), _describe(found), as_json=as_json)
 
 
 def _settings_of(device: str | None) -> dict[str, float]:

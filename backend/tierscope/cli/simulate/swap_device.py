@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer
 
 if TYPE_CHECKING:
     from tierscope.domain.simulate.swap_devices import DevicePoint, Estimate
@@ -72,10 +72,7 @@ def swap_device(
         fail(str(error), next_step="write --set key=value", status=BAD_USAGE)
     except BadRequest as error:
         fail(error.detail, next_step=error.next_step, status=BAD_USAGE)
-    if as_json:
-        print_json({"schema": SCHEMA, "simulated": True, **asdict(found)})
-    else:
-        typer.echo(_describe(found))
+    print_answer({"schema": SCHEMA, "simulated": True, **asdict(found)}, _describe(found), as_json=as_json)
 
 
 def _describe(found: SwapDevices) -> str:

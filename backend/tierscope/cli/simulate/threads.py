@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, fail, print_json
+from tierscope.cli.base.exits import BAD_USAGE, fail, print_answer
 from tierscope.cli.base.options import AsJson
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ def threads(
         gb_per_s=None if chosen is None else chosen.gb_per_s,
     )
     document = _document(preset, tiers, tuple(counts or preset.threads), tuple(slow or SLOW), tuple(qps or QPS))
-    if as_json:
-        print_json({"schema": SCHEMA, "simulated": True, "workload": workload, "channels": channels, **document})
-    else:
-        typer.echo(_describe(document))
+    print_answer(
+        {"schema": SCHEMA, "simulated": True, "workload": workload, "channels": channels, **document},
+        _describe(document),
+        as_json=as_json,
+    )
 
 
 def _device(word: str | None) -> Device | None:
