@@ -38,8 +38,9 @@ export async function dataOf<T>(request: Promise<Answer<T>>): Promise<DataOf<T>>
   return answer.data as DataOf<T>
 }
 
-/** Waits for a change that is answered without data. Throws ApiProblem where it was refused. */
-export async function doneBy(request: Promise<Answer<unknown>>): Promise<void> {
+/** Waits for a change, which may be answered without data. Throws ApiProblem where it was refused. */
+export async function doneBy<T>(request: Promise<Answer<T>>): Promise<T | undefined> {
   const answer = await answerOf(request)
   if (!answer.response.ok) throw problemOf(answer.response, answer.error)
+  return answer.data
 }

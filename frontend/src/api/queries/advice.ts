@@ -1,8 +1,6 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import type { AdviceCard, DecisionRequest } from '../_generated/schema'
-import { client, dataOf } from '../client'
-import { readAll } from './base/pages'
-import { kept } from './base/ask'
+import { changing, kept, listQuery, polled, send } from './base/ask'
 
 export type AdviceKind = AdviceCard['kind']
 export type AdviceStatus = AdviceCard['status']
@@ -15,28 +13,12 @@ export interface AdviceFilter {
 
 /** Stored advice, the most at stake first. */
 export function adviceQuery(filter: AdviceFilter, refreshMs: number | null) {
-  return queryOptions({
-    queryKey: ['advice', filter],
-    queryFn: ({ signal }) =>
-      readAll((cursor) =>
-        dataOf(client.GET('/v1/advice', { params: { query: { ...filter, limit: 1000, cursor } }, signal })),
-      ),
-    ...kept,
-    refetchInterval: refreshMs ?? false,
-    staleTime: 15_000,
-  })
+  return listQuery('/v1/advice', { ...filter }, { ...kept, ...polled(refreshMs) })
 }
 
 /** Adopt, dismiss or reopen advice. Throws ApiProblem. */
-export function decideAdvice(queries: QueryClient, adviceId: string) {
-  return {
-    mutationFn: (decision: DecisionRequest) =>
-      dataOf(
-        client.POST('/v1/advice/{advice_id}/decision', {
-          params: { path: { advice_id: adviceId } },
-          body: decision,
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['advice'] }),
-  }
-}
+export const decideAdvice = (queries: QueryClient, adviceId: string) =>
+  changing(
+    ['/v1/advice', '/v1/advice/plan', '/v1/advice/plan/bundle', '/v1/advice/plan/canaries', '/v1/advice/drift'],
+    (decision: DecisionRequest) => send('post', '/v1/advice/{advice_id}/decision', { advice_id: adviceId }, decision),
+  )(queries)

@@ -1,8 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { SlowdownPointRequest } from '../_generated/schema'
-import { client, dataOf, doneBy } from '../client'
-import { rangeQuery, type TimeRange } from './base/range'
-import { askedQuery, rangedQuery } from './base/ask'
+import type { TimeRange } from './base/range'
+import { askedQuery, changing, rangedQuery, send } from './base/ask'
 
 /** What the owner of a service asks of the advice. */
 export interface RatioChoice {
@@ -23,69 +22,35 @@ export interface OwnMemory {
 
 /** Kinds of slow memory that are known, with what they are like. */
 export function slowMemoryQuery() {
-  return askedQuery(['slow-memory'], (signal) => client.GET('/v1/slow-memory', { signal }), { staleTime: Infinity })
+  return askedQuery('/v1/slow-memory', {}, { staleTime: Infinity })
 }
 
 /** The smallest DRAM share that keeps a loss target, with all that it rests on. */
-export function ratioQuery(serviceId: string, choice: RatioChoice, range: TimeRange) {
-  return rangedQuery(['ratio', serviceId, choice, range.from, range.to], range, (signal) =>
-    client.GET('/v1/services/{service_id}/ratio', {
-      params: {
-        path: { service_id: serviceId },
-        query: {
-          loss_target: choice.loss,
-          hold_hot: choice.holdHot,
-          growth: choice.growth,
-          ...(typeof choice.device === 'object'
-            ? { slow_latency_ns: choice.device.latencyNs, slow_gb_per_s: choice.device.gbPerS }
-            : { device: choice.device }),
-          ...rangeQuery(range),
-        },
-      },
-      signal,
-    }),
-  )
+export function ratioQuery(serviceId: string, { loss, holdHot, growth, device }: RatioChoice, range: TimeRange) {
+  const memory =
+    typeof device === 'object' ? { slow_latency_ns: device.latencyNs, slow_gb_per_s: device.gbPerS } : { device }
+  const params = { service_id: serviceId, loss_target: loss, hold_hot: holdHot, growth, ...memory }
+  return rangedQuery('/v1/services/{service_id}/ratio', params, range)
 }
 
 /** The owner's own measurements of the slowdown. */
 export function slowdownPointsQuery(serviceId: string) {
-  return askedQuery(
-    ['slowdown-points', serviceId],
-    (signal) =>
-      client.GET('/v1/services/{service_id}/slowdown-points', {
-        params: { path: { service_id: serviceId } },
-        signal,
-      }),
-    { staleTime: 15_000 },
-  )
+  return askedQuery('/v1/services/{service_id}/slowdown-points', { service_id: serviceId }, { staleTime: 15_000 })
 }
+
+const staleOf = (serviceId: string): Parameters<typeof changing>[0] => [
+  ['/v1/services/{service_id}/slowdown-points', { service_id: serviceId }],
+  ['/v1/services/{service_id}/ratio', { service_id: serviceId }],
+]
 
 /** Add a measurement; advice and points are asked for anew. Throws ApiProblem. */
-export function addSlowdownPoint(queries: QueryClient, serviceId: string) {
-  return {
-    mutationFn: (point: SlowdownPointRequest) =>
-      dataOf(
-        client.POST('/v1/services/{service_id}/slowdown-points', {
-          params: { path: { service_id: serviceId } },
-          body: point,
-        }),
-      ),
-    onSuccess: () => forget(queries, serviceId),
-  }
-}
+export const addSlowdownPoint = (queries: QueryClient, serviceId: string) =>
+  changing(staleOf(serviceId), (point: SlowdownPointRequest) =>
+    send('post', '/v1/services/{service_id}/slowdown-points', { service_id: serviceId }, point),
+  )(queries)
 
 /** Remove a measurement. Throws ApiProblem. */
-export function removeSlowdownPoint(queries: QueryClient, serviceId: string) {
-  return {
-    mutationFn: (pointId: string) =>
-      doneBy(client.DELETE('/v1/slowdown-points/{point_id}', { params: { path: { point_id: pointId } } })),
-    onSuccess: () => forget(queries, serviceId),
-  }
-}
-
-async function forget(queries: QueryClient, serviceId: string): Promise<void> {
-  await Promise.all([
-    queries.invalidateQueries({ queryKey: ['slowdown-points', serviceId] }),
-    queries.invalidateQueries({ queryKey: ['ratio', serviceId] }),
-  ])
-}
+export const removeSlowdownPoint = (queries: QueryClient, serviceId: string) =>
+  changing(staleOf(serviceId), (id: string) => send('delete', '/v1/slowdown-points/{point_id}', { point_id: id }))(
+    queries,
+  )

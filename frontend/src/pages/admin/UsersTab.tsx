@@ -25,7 +25,7 @@ export function UsersTab() {
   const [sort, setSort] = useState('name')
   const updating = useMutation(updateUser(queries))
   const deleting = useMutation(deleteUser(queries))
-  const linking = useMutation(createPasswordLink())
+  const linking = useMutation(createPasswordLink(queries))
   const failed = [updating, deleting, linking].find(({ error }) => error !== null)?.error ?? null
   const change = (user: User, next: Partial<Pick<User, 'role' | 'disabled'>>) =>
     updating.mutate({

@@ -1,6 +1,5 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
-import { kept } from '../base/ask'
+import { ask, kept } from '../base/ask'
 
 /** What the audit trail is narrowed to. */
 export interface AuditFilter {
@@ -12,9 +11,8 @@ export interface AuditFilter {
 /** Changes, newest first, in pages of 100. */
 export function auditQuery(filter: AuditFilter) {
   return infiniteQueryOptions({
-    queryKey: ['audit', filter],
-    queryFn: ({ signal, pageParam }) =>
-      dataOf(client.GET('/v1/audit', { params: { query: { ...filter, limit: 100, cursor: pageParam } }, signal })),
+    queryKey: ['/v1/audit', filter],
+    queryFn: ({ signal, pageParam }) => ask('/v1/audit', { ...filter, limit: 100, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     ...kept,

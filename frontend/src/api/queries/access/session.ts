@@ -1,26 +1,22 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { LinkLogin, PasswordLogin, Session } from '../../_generated/schema'
-import { client, dataOf, doneBy } from '../../client'
 import { keepSessionKey } from '../../sessionKey'
-import { askedQuery } from '../base/ask'
+import { askedQuery, send } from '../base/ask'
 
 /** Who is asking, and what they may do. Asked again every minute, so that a session's end is seen. */
 export function sessionQuery() {
-  return askedQuery(['session'], (signal) => client.GET('/v1/session', { signal }), {
-    refetchInterval: 60_000,
-    staleTime: 30_000,
-  })
+  return askedQuery('/v1/session', {}, { refetchInterval: 60_000, staleTime: 30_000 })
 }
 
 /** How people log in here. */
 export function loginMethodsQuery() {
-  return askedQuery(['login-methods'], (signal) => client.GET('/v1/login/methods', { signal }), { staleTime: Infinity })
+  return askedQuery('/v1/login/methods', {}, { staleTime: Infinity })
 }
 
 /** Log in. All that was read before is read anew, because it may have been somebody else's. Throws ApiProblem. */
 export function logIn(queries: QueryClient) {
   return {
-    mutationFn: (body: LinkLogin | PasswordLogin) => dataOf(client.POST('/v1/session', { body })),
+    mutationFn: (body: LinkLogin | PasswordLogin) => send('post', '/v1/session', {}, body),
     onSuccess: ({ session_key }: Session) => {
       keepSessionKey(session_key)
       return queries.resetQueries()
@@ -31,7 +27,7 @@ export function logIn(queries: QueryClient) {
 /** Log out. Throws ApiProblem. */
 export function logOut(queries: QueryClient) {
   return {
-    mutationFn: () => doneBy(client.DELETE('/v1/session')),
+    mutationFn: () => send('delete', '/v1/session', {}),
     onSuccess: () => {
       keepSessionKey(null)
       return queries.resetQueries()

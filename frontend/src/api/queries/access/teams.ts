@@ -1,48 +1,30 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { TeamRequest } from '../../_generated/schema'
-import { client, dataOf, doneBy } from '../../client'
-import { askedQuery } from '../base/ask'
+import { askedQuery, changing, send } from '../base/ask'
 
 /** All teams by name, with members and services. Administrators alone may see them. */
 export function teamsQuery() {
-  return askedQuery(['teams'], (signal) => client.GET('/v1/teams', { signal }), { retry: false })
+  return askedQuery('/v1/teams', {}, { retry: false })
 }
 
-const changed = (queries: QueryClient) => async () => {
-  for (const key of ['teams', 'users', 'services', 'service', 'session']) {
-    await queries.invalidateQueries({ queryKey: [key] })
-  }
-}
+const stale: Parameters<typeof changing>[0] = [
+  '/v1/teams',
+  '/v1/users',
+  '/v1/services',
+  '/v1/services/{service_id}',
+  '/v1/session',
+]
 
 /** Make a team (no id), or give one its name, members and services. Throws ApiProblem. */
-export function saveTeam(queries: QueryClient) {
-  return {
-    mutationFn: ({ id, ...body }: TeamRequest & { id: string | null }) =>
-      id === null
-        ? dataOf(client.POST('/v1/teams', { body }))
-        : dataOf(client.PUT('/v1/teams/{team_id}', { params: { path: { team_id: id } }, body })),
-    onSuccess: changed(queries),
-  }
-}
+export const saveTeam = changing(stale, ({ id, ...body }: TeamRequest & { id: string | null }) =>
+  id === null ? send('post', '/v1/teams', {}, body) : send('put', '/v1/teams/{team_id}', { team_id: id }, body),
+)
 
 /** Remove a team. Throws ApiProblem. */
-export function deleteTeam(queries: QueryClient) {
-  return {
-    mutationFn: (id: string) => doneBy(client.DELETE('/v1/teams/{team_id}', { params: { path: { team_id: id } } })),
-    onSuccess: changed(queries),
-  }
-}
+export const deleteTeam = changing(stale, (id: string) => send('delete', '/v1/teams/{team_id}', { team_id: id }))
 
 /** Give a service to a team, or to nobody (null). Throws ApiProblem. */
-export function setOwner(queries: QueryClient, serviceId: string) {
-  return {
-    mutationFn: (teamId: string | null) =>
-      dataOf(
-        client.PUT('/v1/services/{service_id}/owner', {
-          params: { path: { service_id: serviceId } },
-          body: { team_id: teamId },
-        }),
-      ),
-    onSuccess: changed(queries),
-  }
-}
+export const setOwner = (queries: QueryClient, serviceId: string) =>
+  changing(stale, (teamId: string | null) =>
+    send('put', '/v1/services/{service_id}/owner', { service_id: serviceId }, { team_id: teamId }),
+  )(queries)

@@ -1,27 +1,22 @@
-import { queryOptions, type QueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { RuleRequest } from '../../_generated/schema'
-import { client, dataOf, doneBy } from '../../client'
-import { askedQuery, kept, polledQuery } from '../base/ask'
+import { client, dataOf } from '../../client'
+import { askedQuery, changing, kept, polled, send } from '../base/ask'
 
 /** All alert rules with how many subjects are in which state. */
 export function rulesQuery(refreshMs: number | null) {
-  return polledQuery(['rules'], refreshMs, (signal) => client.GET('/v1/rules', { signal }), kept)
+  return askedQuery('/v1/rules', {}, { ...kept, ...polled(refreshMs) })
 }
 
 /** One rule. */
 export function ruleQuery(ruleId: string | undefined) {
-  return askedQuery(
-    ['rule', ruleId],
-    (signal) => client.GET('/v1/rules/{rule_id}', { params: { path: { rule_id: ruleId ?? '' } }, signal }),
-    { enabled: ruleId !== undefined, staleTime: 15_000 },
-  )
+  const options = { enabled: ruleId !== undefined, staleTime: 15_000 }
+  return askedQuery('/v1/rules/{rule_id}', { rule_id: ruleId ?? '' }, options)
 }
 
 /** What conditions can name: series, functions, units. */
 export function vocabularyQuery() {
-  return askedQuery(['rule-vocabulary'], (signal) => client.GET('/v1/rules/vocabulary', { signal }), {
-    staleTime: Infinity,
-  })
+  return askedQuery('/v1/rules/vocabulary', {}, { staleTime: Infinity })
 }
 
 /** All that is wrong with a rule, and how its condition is understood; nothing is stored. */
@@ -30,7 +25,7 @@ export function ruleCheckQuery(rule: RuleRequest | null) {
     queryKey: ['rule-check', rule],
     queryFn: ({ signal }) => {
       if (rule === null) throw new Error('there is no rule to check')
-      return dataOf(client.POST('/v1/rules/check', { body: { rule }, signal }))
+      return send('post', '/v1/rules/check', {}, { rule }, signal)
     },
     ...kept,
     enabled: rule !== null,
@@ -48,7 +43,7 @@ export function backtestQuery(rule: RuleRequest | null, range: { from: string; t
     queryFn: ({ signal }) => {
       if (rule === null) throw new Error('there is no rule to test')
       const body = { rule, ...range, ...backtestTerms, hosts: [], services: [] }
-      return dataOf(client.POST('/v1/rules/backtest', { body, signal }))
+      return send('post', '/v1/rules/backtest', {}, body, signal)
     },
     ...kept,
     enabled: rule !== null,
@@ -57,29 +52,18 @@ export function backtestQuery(rule: RuleRequest | null, range: { from: string; t
 }
 
 /** Store a rule: a new one, or another in the place of `ruleId`. Throws ApiProblem. */
-export function saveRule(queries: QueryClient) {
-  return {
-    mutationFn: ({ ruleId, rule }: { ruleId: string | undefined; rule: RuleRequest }) =>
-      dataOf(
-        ruleId === undefined
-          ? client.POST('/v1/rules', { body: rule })
-          : client.PUT('/v1/rules/{rule_id}', { params: { path: { rule_id: ruleId } }, body: rule }),
-      ),
-    onSuccess: async (rule: { id: string }) => {
-      await queries.invalidateQueries({ queryKey: ['rules'] })
-      await queries.invalidateQueries({ queryKey: ['rule', rule.id] })
-    },
-  }
-}
+export const saveRule = changing(
+  ['/v1/rules', '/v1/rules/{rule_id}'],
+  ({ ruleId, rule }: { ruleId: string | undefined; rule: RuleRequest }) =>
+    ruleId === undefined
+      ? send('post', '/v1/rules', {}, rule)
+      : send('put', '/v1/rules/{rule_id}', { rule_id: ruleId }, rule),
+)
 
 /** Remove a rule; its open alerts are resolved. Throws ApiProblem. */
-export function deleteRule(queries: QueryClient) {
-  return {
-    mutationFn: (ruleId: string) =>
-      doneBy(client.DELETE('/v1/rules/{rule_id}', { params: { path: { rule_id: ruleId } } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['rules'] }),
-  }
-}
+export const deleteRule = changing(['/v1/rules'], (id: string) =>
+  send('delete', '/v1/rules/{rule_id}', { rule_id: id }),
+)
 
 /** All rules as a file. Throws ApiProblem. */
 export async function exportRules(format: 'yaml' | 'prometheus'): Promise<string> {

@@ -1,5 +1,5 @@
 /** One page of a list as the API answers it. */
-interface ListPage<T> {
+export interface ListPage<T> {
   items: T[]
   next_cursor: string | null
 }

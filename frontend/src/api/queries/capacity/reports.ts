@@ -1,32 +1,22 @@
-import type { QueryClient } from '@tanstack/react-query'
 import type { ReportRequest } from '../../_generated/schema'
-import { client, dataOf, doneBy } from '../../client'
-import { askedQuery } from '../base/ask'
+import { client, dataOf } from '../../client'
+import { askedQuery, changing, send } from '../base/ask'
 
 /** What a report can hold. */
 export type ReportSection = ReportRequest['sections'][number]
 
 /** All scheduled reports with their newest sending. Operators alone may see to whom they go. */
 export function reportsQuery() {
-  return askedQuery(['reports'], (signal) => client.GET('/v1/reports', { signal }), { staleTime: 15_000, retry: false })
+  return askedQuery('/v1/reports', {}, { staleTime: 15_000, retry: false })
 }
 
 /** Schedule a report. Throws ApiProblem. */
-export function scheduleReport(queries: QueryClient) {
-  return {
-    mutationFn: (body: ReportRequest) => dataOf(client.POST('/v1/reports', { body })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['reports'] }),
-  }
-}
+export const scheduleReport = changing(['/v1/reports'], (body: ReportRequest) => send('post', '/v1/reports', {}, body))
 
 /** Delete a scheduled report. Throws ApiProblem. */
-export function deleteReport(queries: QueryClient) {
-  return {
-    mutationFn: (reportId: string) =>
-      doneBy(client.DELETE('/v1/reports/{report_id}', { params: { path: { report_id: reportId } } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['reports'] }),
-  }
-}
+export const deleteReport = changing(['/v1/reports'], (id: string) =>
+  send('delete', '/v1/reports/{report_id}', { report_id: id }),
+)
 
 /** The report as it would be sent now. Throws ApiProblem. */
 export function previewReport(name: string, sections: ReportSection[], format: 'html' | 'pdf'): Promise<Blob> {

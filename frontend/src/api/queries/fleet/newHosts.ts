@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
-import { askedQuery } from '../base/ask'
+import { ask } from '../base/ask'
 
 /** How often what a new host has sent is asked for. */
 export const newHostsRefreshMs = 15_000
@@ -13,25 +12,18 @@ function sinceHour(): string {
 
 /** Hosts that were enrolled within the last hour and carry these labels, as `key=value`; 1,000 at most. */
 export function newHostsQuery(labels: string[]) {
-  return askedQuery(
-    ['new-hosts', labels],
-    (signal) =>
-      client.GET('/v1/hosts', {
-        params: { query: { limit: 1000, enrolled_since: sinceHour(), label: labels } },
-        signal,
-      }),
-    { refetchInterval: newHostsRefreshMs },
-  )
+  return queryOptions({
+    queryKey: ['/v1/hosts', 'new', labels],
+    queryFn: ({ signal }) => ask('/v1/hosts', { limit: 1000, enrolled_since: sinceHour(), label: labels }, signal),
+    refetchInterval: newHostsRefreshMs,
+  })
 }
 
 /** The newest card of advice on a host; null where there is none. */
 export function firstAdviceQuery(hostId: string, refreshMs: number | false) {
   return queryOptions({
-    queryKey: ['first-advice', hostId],
-    queryFn: async ({ signal }) => {
-      const page = await dataOf(client.GET('/v1/advice', { params: { query: { host: hostId, limit: 1 } }, signal }))
-      return page.items[0] ?? null
-    },
+    queryKey: ['/v1/advice', 'first', hostId],
+    queryFn: async ({ signal }) => (await ask('/v1/advice', { host: hostId, limit: 1 }, signal)).items[0] ?? null,
     refetchInterval: refreshMs,
   })
 }

@@ -1,7 +1,6 @@
-import { client } from '../../client'
 import { askedQuery } from '../base/ask'
 
 /** What lists can be narrowed by. */
 export function tagsQuery() {
-  return askedQuery(['tags'], (signal) => client.GET('/v1/tags', { signal }), { staleTime: 60_000 })
+  return askedQuery('/v1/tags', {}, { staleTime: 60_000 })
 }

@@ -1,5 +1,4 @@
-import { client } from '../../client'
-import { rangeQuery, type TimeRange } from '../base/range'
+import type { TimeRange } from '../base/range'
 import { rangedQuery } from '../base/ask'
 
 /** How heat is classed, and what it is narrowed to. */
@@ -14,10 +13,5 @@ export interface HeatChoice {
 
 /** Heat of a service: classes, age histogram, windows, hosts, series. */
 export function heatQuery(serviceId: string, choice: HeatChoice, range: TimeRange) {
-  return rangedQuery(['heat', serviceId, choice, range.from, range.to], range, (signal) =>
-    client.GET('/v1/services/{service_id}/heat', {
-      params: { path: { service_id: serviceId }, query: { ...choice, ...rangeQuery(range) } },
-      signal,
-    }),
-  )
+  return rangedQuery('/v1/services/{service_id}/heat', { service_id: serviceId, ...choice }, range)
 }

@@ -1,5 +1,4 @@
-import { client } from '../../client'
-import { rangeQuery, type TimeRange } from '../base/range'
+import type { TimeRange } from '../base/range'
 import { rangedQuery } from '../base/ask'
 
 /** Which clock, and from when memory counts as cold. */
@@ -10,29 +9,12 @@ export interface RevisitChoice {
 }
 
 /** How soon idle memory of a service is accessed again. */
-export function revisitQuery(serviceId: string, choice: RevisitChoice, range: TimeRange) {
-  return rangedQuery(['revisit', serviceId, choice, range.from, range.to], range, (signal) =>
-    client.GET('/v1/services/{service_id}/revisit', {
-      params: {
-        path: { service_id: serviceId },
-        query: {
-          clock: choice.clock,
-          idle_intervals: choice.idleIntervals,
-          host: choice.host,
-          ...rangeQuery(range),
-        },
-      },
-      signal,
-    }),
-  )
+export function revisitQuery(serviceId: string, { clock, idleIntervals, host }: RevisitChoice, range: TimeRange) {
+  const params = { service_id: serviceId, clock, idle_intervals: idleIntervals, host }
+  return rangedQuery('/v1/services/{service_id}/revisit', params, range)
 }
 
 /** Service levels of cold memory: promotions per working set, accesses and bytes on slow memory. */
 export function objectivesQuery(serviceId: string, range: TimeRange) {
-  return rangedQuery(['objectives', serviceId, range.from, range.to], range, (signal) =>
-    client.GET('/v1/services/{service_id}/revisit/objectives', {
-      params: { path: { service_id: serviceId }, query: rangeQuery(range) },
-      signal,
-    }),
-  )
+  return rangedQuery('/v1/services/{service_id}/revisit/objectives', { service_id: serviceId }, range)
 }

@@ -63,7 +63,7 @@ export function decodeGrid(body: ArrayBuffer): HeatGrid {
 /** Heat tiles of a service on one host, never more cells than asked for. */
 export function tilesQuery(serviceId: string, choice: TileChoice, range: TimeRange) {
   return queryOptions({
-    queryKey: ['tiles', serviceId, choice, range.from, range.to] as const,
+    queryKey: ['/v1/services/{service_id}/tiles', serviceId, choice, range.from, range.to] as const,
     queryFn: async ({ signal }) => {
       const body = await dataOf(
         client.GET('/v1/services/{service_id}/tiles', {

@@ -1,5 +1,4 @@
-import { client } from '../../client'
-import { rangeQuery, type TimeRange } from '../base/range'
+import type { TimeRange } from '../base/range'
 import { rangedQuery } from '../base/ask'
 
 /** Hosts that one page of the data-quality list holds. */
@@ -7,10 +6,5 @@ const qualityPageSize = 100
 
 /** What arrived, what is missing and why: the fleet, and the hosts that miss most from `cursor` on. */
 export function dataQualityQuery(range: TimeRange, cursor: string | undefined) {
-  return rangedQuery(['data-quality', range.from, range.to, cursor], range, (signal) =>
-    client.GET('/v1/data-quality', {
-      params: { query: { ...rangeQuery(range), limit: qualityPageSize, cursor: cursor ?? null } },
-      signal,
-    }),
-  )
+  return rangedQuery('/v1/data-quality', { limit: qualityPageSize, cursor }, range)
 }

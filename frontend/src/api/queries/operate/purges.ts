@@ -1,44 +1,37 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { client, dataOf } from '../../client'
-import { askedQuery } from '../base/ask'
+import { askedQuery, changing, send } from '../base/ask'
 
 const whileRunningMs = 2000
 
 /** Jobs that remove data, newest first. Administrators alone may see them. */
 export function purgesQuery() {
-  return askedQuery(['purges'], (signal) => client.GET('/v1/purges', { params: { query: { limit: 100 } }, signal }), {
-    refetchInterval: (query) =>
-      query.state.data?.items.some(({ status }) => status !== 'done') === true ? whileRunningMs : 30_000,
-    retry: false,
-  })
+  return askedQuery(
+    '/v1/purges',
+    { limit: 100 },
+    {
+      refetchInterval: ({ state }) =>
+        state.data?.items.some(({ status }) => status !== 'done') === true ? whileRunningMs : 30_000,
+      retry: false,
+    },
+  )
 }
 
 /** One job that removes data; asked again until it is done. */
 export function purgeQuery(purgeId: string | null) {
   return askedQuery(
-    ['purge', purgeId],
-    (signal) => client.GET('/v1/purges/{purge_id}', { params: { path: { purge_id: purgeId ?? '' } }, signal }),
+    '/v1/purges/{purge_id}',
+    { purge_id: purgeId ?? '' },
     {
       enabled: purgeId !== null,
-      refetchInterval: (query) => (query.state.data?.status === 'done' ? false : whileRunningMs),
+      refetchInterval: ({ state }) => (state.data?.status === 'done' ? false : whileRunningMs),
     },
   )
 }
 
 /** Remove all data of a host or a service; `confirm` is its name, typed. Throws ApiProblem. */
-export function startPurge(queries: QueryClient, subject: { kind: 'host' | 'service'; id: string }) {
-  return {
-    mutationFn: (confirm: string) =>
-      subject.kind === 'host'
-        ? dataOf(
-            client.POST('/v1/hosts/{host_id}/purge', { params: { path: { host_id: subject.id } }, body: { confirm } }),
-          )
-        : dataOf(
-            client.POST('/v1/services/{service_id}/purge', {
-              params: { path: { service_id: subject.id } },
-              body: { confirm },
-            }),
-          ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['purges'] }),
-  }
-}
+export const startPurge = (queries: QueryClient, subject: { kind: 'host' | 'service'; id: string }) =>
+  changing(['/v1/purges'], (confirm: string) =>
+    subject.kind === 'host'
+      ? send('post', '/v1/hosts/{host_id}/purge', { host_id: subject.id }, { confirm })
+      : send('post', '/v1/services/{service_id}/purge', { service_id: subject.id }, { confirm }),
+  )(queries)

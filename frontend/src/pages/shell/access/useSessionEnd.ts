@@ -18,7 +18,7 @@ export function useSessionEnd(session: Session | undefined): boolean {
   if (name !== null && name !== known) setKnown(name)
 
   useEffect(() => {
-    const ask = () => void queries.invalidateQueries({ queryKey: ['session'] })
+    const ask = () => void queries.invalidateQueries({ queryKey: ['/v1/session'] })
     const reads = queries.getQueryCache().subscribe((event) => {
       if (event.type === 'updated' && event.action.type === 'error' && needsLogin(event.action.error)) ask()
     })
