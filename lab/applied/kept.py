@@ -95,7 +95,6 @@ class _Watch:
         self.found, self.guest = found, guest
 
     def expect(self, step: str, wanted: Mapping[str, str]) -> None:
-        """Each of these settings has its value."""
         values = self.guest.settings()
         for path, value in wanted.items():
             now = values.get(path, "absent")
@@ -159,7 +158,6 @@ def judge(lab: Lab, kernel: str, agent: Path, shared: Path) -> Kept:
 
 
 def _plan(changes: Iterable[Change]) -> list[PlannedChange]:
-    """The changes as the plan of a fleet of this host has them."""
     return [
         PlannedChange(
             f"Set {change.path}", change.path, change.proposed, "", "", (HostValue("h", "guest", change.current),)

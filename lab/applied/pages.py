@@ -68,8 +68,6 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Truth and answer on one kernel."""
-
     kernel: str
     truth: Truth
     seen: FollowedMoves
@@ -91,7 +89,6 @@ def moves(trace: Iterable[str], slow_frame: int) -> Iterator[Move]:
 
 
 def truth_of(moved: Iterable[Move], from_s: float, to_s: float) -> Truth:
-    """The promotions from one time to another."""
     demoted_s: dict[int, float] = {}
     promotions = round_trips = 0
     for move in moved:

@@ -12,7 +12,6 @@ PAGE = _ROOT / "docs" / "method" / "applied.md"
 
 
 def tables(results: Mapping[str, Any]) -> str:
-    """All tables, as text of Markdown."""
     return "\n".join(line for part in (_kept, _helped, _pages) for line in [*part(results), ""])
 
 

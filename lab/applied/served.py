@@ -129,7 +129,6 @@ def parse_settings(text: str) -> dict[str, str]:
 
 
 def command(lab: Lab, kernel: str, layout: Layout, shared: Path) -> list[str]:
-    """The emulator's command line."""
     emulator, images = lab.place / "emulator" / "usr", lab.place / "images"
     machine, memory = memory_options(layout, MEMORY, processors=1)
     return [

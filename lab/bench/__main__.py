@@ -83,7 +83,6 @@ _ALONE: dict[str, Callable[[], Section]] = {
 
 
 def main() -> int:
-    """Run what is asked for."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--agent", type=Path, required=True, help="the agent's release binary")
     parser.add_argument("--record", type=Path, help="document to write the tables to")

@@ -24,8 +24,6 @@ memory_max_ratio = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A running agent, and what it sends."""
-
     process: subprocess.Popen[bytes]
     sink: sink.Sink
 

@@ -65,7 +65,6 @@ def measure(*, live_hosts: int = LIVE_HOSTS, backtest_hosts: int = BACKTEST_HOST
 
 
 def seed_hosts(database: Database, n: int) -> None:
-    """Hosts that sent something."""
     statement = text(
         "INSERT INTO hosts (public_id, name, origin, credential_hash, enrolled_at, last_end_at)"
         " SELECT 'h' || i, 'host-' || i, 'live', decode(md5(i::text), 'hex'), now() - interval '60 days', now()"

@@ -50,7 +50,6 @@ class Plan:
 
 
 def measure(mode: str, plan: Plan) -> Section:
-    """Load one storage mode as planned."""
     begun = datetime.now(UTC)
     loads: list[dict[str, Any]] = []
     for hosts in sorted(plan.hosts):

@@ -199,5 +199,4 @@ def copy_live_counters(
 
 
 def hour_of(now: datetime) -> datetime:
-    """The start of the hour of a moment."""
     return now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

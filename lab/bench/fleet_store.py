@@ -165,7 +165,6 @@ def seed_sums(database: Database, ledgers: Ledgers, span: Span) -> Fleet:
 
 
 def make_partitions(database: Database, span: Span) -> None:
-    """Partitions of all that is stored, on the server that the database is on."""
     of_capacity = [entry for entry in TIME_TABLES if entry.table is capacity_days]
     with database.write() as transaction:
         ensure_partitions(transaction, span.start, span.end + DAY)

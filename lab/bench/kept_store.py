@@ -34,7 +34,6 @@ def kept_cluster(directory: Path, *, settings: Mapping[str, str] | None = None) 
 
 
 def keep(directory: Path, fleet: Fleet) -> None:
-    """Note that the servers in a directory have all of a fleet."""
     body = asdict(fleet) | {"end": fleet.end.isoformat()}
     (directory / _FLEET_FILE).write_text(json.dumps(body), encoding="utf-8")
 

@@ -203,7 +203,6 @@ def _call(client: httpx.Client, path: str, times: Times) -> float:
 
 
 def told_cpu(times: Times) -> str:
-    """CPU of each server for a call."""
     return " + ".join(f"{spent:.0f}" for spent in times.cpu_ms) + " ms"
 
 

@@ -20,7 +20,6 @@ def unusable() -> str | None:
 
 
 def measure(*, seconds: int = SECONDS) -> Section:
-    """Sample the faults of a process that makes 50,000 a second."""
     with target.faulting(per_second=SAMPLES_PER_S) as pid:
         found = examples.run("tierscope-perf", "cost_per_sample", str(pid), str(seconds))
     us = found["process_cpu_ns"] / found["samples"] / 1e3

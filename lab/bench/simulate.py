@@ -234,7 +234,6 @@ def _status_bytes(field: str) -> int:
 
 
 def _public_lru(stream: Stream, capacity: int) -> float:
-    """Seconds of libcachesim for the stream."""
     import libcachesim  # noqa: PLC0415 - a reference that only this benchmark needs
 
     record = np.dtype([("time", "<u4"), ("object", "<u8"), ("bytes", "<u4"), ("next", "<i8")])

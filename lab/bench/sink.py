@@ -58,7 +58,6 @@ def _present(keys: list[str], validity: bytes) -> list[str]:
 
 @contextmanager
 def serve() -> Iterator[Sink]:
-    """A sink on a free port of 127.0.0.1."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     sink = Sink(f"http://127.0.0.1:{server.server_address[1]}")
     server.sink = sink  # type: ignore[attr-defined]  # handlers know their server alone

@@ -50,7 +50,6 @@ class Fired:
 
     @property
     def is_right(self) -> bool:
-        """Whether somebody was needed."""
         return self.state not in FINE
 
 

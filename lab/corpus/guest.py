@@ -93,7 +93,6 @@ def settings(scenario: Scenario) -> str:
 
 
 def memory_options(layout: str, memory: Memory, processors: int = 2) -> tuple[str, list[str]]:
-    """Return the machine, and its memory as options of the emulator."""
     dram, slow = memory.dram_mib, memory.slow_mib
     cpus = ",".join(f"cpus={cpu}" for cpu in range(processors))
     fast = ["-object", f"memory-backend-ram,id=fast,size={dram}M", "-numa", f"node,nodeid=0,{cpus},memdev=fast"]

@@ -60,7 +60,6 @@ class Told:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything was said."""
         return self.word != NOT_KNOWN
 
     @property

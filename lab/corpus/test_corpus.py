@@ -176,7 +176,6 @@ def test_a_stream_of_snapshots_is_read_back_and_one_cut_short_is_left_out() -> N
 
 
 def noise(seed: int, size: int) -> bytes:
-    """Bytes that cannot be packed."""
     return np.random.default_rng(seed).bytes(size)
 
 

@@ -49,8 +49,6 @@ SURE = {"possible": 0, "likely": 1, "certain": 2}
 
 @dataclass(frozen=True)
 class Host:
-    """What is known of a host in a window."""
-
     name: str
     ledger: Ledger
     context: Context

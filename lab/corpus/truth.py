@@ -127,7 +127,6 @@ def _placed_ratio(row: Mapping[str, float], what: str) -> float | None:
 
 
 def _placed(row: Mapping[str, float], what: str) -> float:
-    """How many there are, wherever they are."""
     return sum(row.get(f"{what}_{place}", 0.0) for place in ("n0", "n1", "absent", "swap"))
 
 

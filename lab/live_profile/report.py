@@ -28,7 +28,6 @@ def answer_of(address: str) -> Any:  # noqa: ANN401 - answers differ
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

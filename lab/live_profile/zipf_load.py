@@ -20,8 +20,6 @@ SECOND_CENTRE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is asked of the server."""
-
     keys: int = 1_000_000
     value_bytes: int = 500
     operations_per_s: int = 4_000
@@ -32,8 +30,6 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was asked in one second."""
-
     second: int
     operations: int
     hot_centre: float

@@ -114,7 +114,6 @@ class Composed:
 
 
 def container(service: str) -> str:
-    """The name that podman-compose gives the container of a service."""
     return f"{PROJECT}_{service}_1"
 
 
@@ -206,7 +205,6 @@ def upgraded(composed: Composed, seen: Seen, first: list[float]) -> Iterator[tup
 
 
 def schema_of(composed: Composed) -> str:
-    """The revision of the database."""
     ask = "select version_num from alembic_version"
     words = ("psql", "--username", "tierscope", "--dbname", "tierscope", "--host", "localhost", "--tuples-only")
     secret = 'PGPASSWORD=$(cat /run/secrets/database-password) exec "$@"'

@@ -85,7 +85,6 @@ class Podman:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
     def logs(self) -> str:
-        """The end of what each container wrote."""
         ends = []
         for name in self.run("ps", "--all", "--format", "{{.Names}}").split():
             command: list[str | Path] = [self.program, "logs", "--tail", "30", name]

@@ -15,8 +15,6 @@ _CHECK = "tierscope-agent run --config /etc/tierscope/agent.toml --check-config"
 
 
 def prove_on(suite: str) -> Callable[[], Iterator[Proven]]:
-    """Return the proof for one release of Debian."""
-
     def prove() -> Iterator[Proven]:
         agent = find_one("packages/tierscope-agent_*.deb")
         service = find_one(f"packages/tierscope_*{_RELEASES[suite]}*.deb")

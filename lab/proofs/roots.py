@@ -39,7 +39,6 @@ class Root:
         return run(["unshare", *spaces, *entering, "sh", "-euc", script], fails=fails, seconds=seconds)
 
     def put(self, source: Path, target: str) -> None:
-        """Copy a file into it."""
         place = self.path / target.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, place)

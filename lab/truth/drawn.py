@@ -27,8 +27,6 @@ _MODEL = ("memory_gib", "slow_ratio", "filled_ratio")
 
 
 class Draw:
-    """Draws values as ranges say."""
-
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng([SALT, seed])
 

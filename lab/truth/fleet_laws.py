@@ -66,7 +66,6 @@ def first_hosts(text: str) -> str:
 
 
 def services_of(text: str) -> list[str]:
-    """Names of the services of laws that any host has."""
     return sorted({share["service"] for host in tomllib.loads(text)["host"] for share in host["services"]})
 
 

@@ -60,7 +60,6 @@ def _share(rows: Rows, kind: str, heat_class: str) -> float:
 
 
 def _placed_bytes(rows: Rows, heat_class: str, place: str, *, is_remote: bool) -> float:
-    """The mean over windows."""
     places = (["dram", "slow"] if place == "dram" else []) if is_remote else [place]
     parts = (kind[heat_class][name] for row in rows for kind in row["kinds"].values() for name in places)
     return float(sum(parts)) / max(len(rows), 1)

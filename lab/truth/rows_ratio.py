@@ -58,7 +58,6 @@ _ALL_DRAM = 1.0
 
 
 def observe(fleet: JudgedFleet) -> Observed:
-    """Each service at each target."""
     seen: Observed = {goal.row: [] for goal in GOALS}
     answered_row = AFTER_WEEK if fleet.plan.hours >= _WEEK_H else AFTER_DAY
     for service, answers in fleet.answers["services"].items():

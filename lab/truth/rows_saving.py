@@ -19,7 +19,6 @@ TOLERANCE = 1e-3
 
 
 def observe(fleet: JudgedFleet) -> Observed:
-    """Each service at each ratio."""
     seen: Observed = {goal.row: [] for goal in GOALS}
     for service, answers in fleet.answers["services"].items():
         curve = loss_curve(fleet, service)

@@ -76,7 +76,6 @@ def _saturation(random: Random, n: int) -> Floats:
 
 
 def _bend(random: Random, n: int) -> Floats:
-    """Growth at one pace, then at another."""
     at = int(random.uniform(0.3, 0.7) * n)
     pace = np.where(np.arange(n) < at, random.uniform(0.0, 0.012), random.uniform(-0.004, 0.012))
     return np.asarray(np.cumsum(pace), np.float64) + 0.015 * follow(random, n, random.uniform(0.0, 0.5))
@@ -115,7 +114,6 @@ KINDS: Mapping[str, Callable[[Random, int], Floats]] = {
 
 
 def daily_memory(seed: int, number: int, kind: str, days: int) -> Floats:
-    """Daily memory of one service [days], bytes."""
     random = np.random.default_rng([seed, number, list(KINDS).index(kind)])
     return np.asarray(LEVEL_BYTES * np.exp(KINDS[kind](random, days) + _week(random, days)), np.float64)
 

@@ -43,7 +43,6 @@ def judge_all(observed: Observed, *, heat_only: bool = False) -> list[Judged]:
 
 
 def judge_series(observed: Observed) -> list[Judged]:
-    """The rows of many series."""
     return [judge(goal, observed.get(goal.row, [])) for goal in rows_series.GOALS]
 
 

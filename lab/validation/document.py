@@ -214,14 +214,12 @@ def _type_aware() -> str:
 
 
 def preset_section() -> str:
-    """Workloads of other papers."""
     header: Row = ("redis, YCSB-A", "use", "on CXL", "operations/s, MEMO", "operations/s", "off", "verdict")
     parts = (table(header, presets.redis_rows()), checks(presets.checks()), checks(presets.generator_checks()))
     return PRESETS + "\n".join((*parts, NOT_CLAIMED))
 
 
 def lab_section(found: Sequence[Found]) -> str:
-    """The recordings, and what is to say of some of them."""
     remarks = [f"- {row.name}: {REMARKS[row.name]}" for row in found if row.name in REMARKS]
     return table(LAB_HEADER, [row.row() for row in found]) + "\n" + "\n".join(remarks) + "\n"
 

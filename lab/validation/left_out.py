@@ -59,7 +59,6 @@ class Replayed:
 
     @property
     def claim(self) -> Claim:
-        """What is claimed of recordings like it."""
         return claim_regime("kernel", self.kernel.regime, 1.0)
 
     @property

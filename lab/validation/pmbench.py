@@ -52,7 +52,6 @@ class Step:
 
 @cache
 def trace() -> "SimulationTrace":
-    """Accesses by the second."""
     random = np.random.default_rng(np.random.SeedSequence(SEED))
     rates = normal_rates(PAGES)
     rates = random.permutation(rates * ACCESSES_PER_PAGE_AND_S * PAGES / rates.sum())
@@ -125,7 +124,6 @@ def rows() -> list[Row]:
 
 
 def checks() -> list[Check]:
-    """Signs and order."""
     base, hot, limited, automatic = series()
 
     def traffic(step: Step, before: Step) -> float:

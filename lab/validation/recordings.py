@@ -143,12 +143,10 @@ class Recording:
 
     @property
     def settings(self) -> dict[str, float]:
-        """Settings of the policy that were set."""
         return {name: float(self.knobs[path]) for path, name in _SETTINGS.items() if path in self.knobs}
 
 
 def read(name: str) -> Recording:
-    """One of the recordings that are named above."""
     return read_archive(DATA / ("kernel-lab" if name in NAMES else "kernel-lab-hmat") / f"{name}.tar.zst")
 
 

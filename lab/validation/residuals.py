@@ -99,7 +99,6 @@ def of_defaults(name: str) -> list[Residual]:
 
 
 def _joined(found: TraceColumns, seconds: int) -> TraceColumns:
-    """The trace with so many intervals as one."""
     pages = len(found.kinds)
     keys, place = np.unique(found.row_interval // seconds * pages + found.row_page, return_inverse=True)
     return TraceColumns(
@@ -168,7 +167,6 @@ def _row(own: Sequence[Residual]) -> Row:
 
 
 def _sum(every: Sequence[Residual]) -> Row:
-    """All recordings of one way."""
     made_on = {one.regime: _claim(one).n_recordings for one in every}
     shares, moves = _held(every)
     length = f"{every[0].interval_s:.0f} s"

@@ -8,8 +8,6 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One statement with its verdict."""
-
     what: str
     expected: str
     found: str
@@ -20,7 +18,6 @@ class Check:
 
 
 def verdict(*, passed: bool) -> str:
-    """The word in a table."""
     return "pass" if passed else "**fail**"
 
 

@@ -101,7 +101,6 @@ class Point:
     of: Callable[[Profile], float]
 
     def passes(self, found: float) -> bool:
-        """Whether a trace meets it."""
         return self.lowest - self.slack <= found <= self.highest + self.slack
 
 

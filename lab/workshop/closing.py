@@ -252,7 +252,6 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the summary."""
     lines = close(Path(arguments[0]).resolve())
     sys.stdout.write("\n".join(lines or ["no test failed"]) + "\n")
     return 1 if lines else 0

@@ -63,7 +63,6 @@ class Instance:
         self._reader = self.token("--role", "viewer")
 
     def run(self, *words: str) -> str:
-        """What a command prints."""
         words = (TIERSCOPE, *words)
         done = subprocess.run(words, env=self._environment, check=False, capture_output=True, text=True)
         if done.returncode not in (0, 3):
@@ -91,7 +90,6 @@ class Instance:
 
 
 def now(host: dict[str, Any]) -> str | None:
-    """What is said of a host that sends now."""
     rate = host["promotion_pages_per_s"]
     if rate["status"] == "ok":
         return f"{rate['value']:g} pages/s promoted"
@@ -133,7 +131,6 @@ def pmrep_csv(target: Path) -> None:
 
 
 def copy_report(target: Path) -> None:
-    """What a report of this host holds."""
     for file in (file for pattern in REPORT for file in Path("/").glob(pattern) if file.is_file()):
         with suppress(OSError):
             copy = target / file.relative_to("/")
@@ -312,7 +309,6 @@ def tell_figures(instance: Instance) -> list[str]:
 
 
 def measure_agent(instance: Instance) -> Row:
-    """The instance again, with an agent on this host."""
     began = time.monotonic()
     instance.run("down")
     instance.run("up", "--detach", "--port", instance.url.rpartition(":")[2])

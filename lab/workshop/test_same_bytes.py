@@ -30,7 +30,6 @@ def copy_of_the_tree(target: Path, mtime_seconds: int) -> None:
 
 
 def packed(tree: Path, command: list[str], results: str) -> dict[str, str]:
-    """Hashes of what a command makes in a tree, by name."""
     env = os.environ | {"SOURCE_DATE_EPOCH": str(COMMIT_SECONDS)}
     done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -40,7 +40,6 @@ class Service:
         return self.client.get("/v1/agent/config", headers=headers)
 
     def switch(self, verb: str, host: str | None, *, heat_only: bool = False) -> httpx.Response:
-        """Turns the kill switch."""
         body = {"host_id": host, "heat_only": heat_only}
         return self.client.post(f"/v1/agents/{verb}", json=body, headers=self.operator)
 
@@ -53,7 +52,6 @@ def service(database_url: str) -> Iterator[Service]:
 
 
 def place(database: Database, count: int, service: str = "cache") -> list[Enrolled]:
-    """Enrols hosts that run a service."""
     hosts = [enrol(database, name=f"node-{i}") for i in range(count)]
     for host in hosts:
         batch = batches.make_batch(host_id=host.id)

@@ -56,7 +56,6 @@ class Writer:
     silent: list[str] = field(default_factory=list)
 
     def rows(self) -> int:
-        """How many rows the trail has."""
         with self.database.read() as session:
             return int(session.execute(text("SELECT count(*) FROM audit")).scalar_one())
 

@@ -134,7 +134,6 @@ def prometheus(service: tuple[httpx.Client, str], tmp_path_factory: pytest.TempP
 
 
 def scrape_config(client: httpx.Client, folder: Path) -> dict[str, Any]:
-    """The shipped one, for this service."""
     shipped = yaml.safe_load((DEPLOY / "prometheus" / "scrape.yaml").read_text(encoding="utf-8"))
     for job in shipped["scrape_configs"]:
         job["authorization"]["credentials_file"] = str(folder / "token")

@@ -133,7 +133,6 @@ def test_what_has_no_figures_is_told_without_the_database(settings: Settings, mo
 
 
 def graded_good(answer: T) -> T:
-    """The answer with all figures good, at any depth."""
     if isinstance(answer, Figure):
         return replace(answer, grade="good")
     if isinstance(answer, (tuple, list)):

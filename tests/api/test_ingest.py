@@ -26,20 +26,16 @@ LIMITS = Limits(batch_bytes=64_000, batch_inflated_bytes=256_000)
 
 @dataclass(slots=True)
 class Service:
-    """A running service with one host."""
-
     client: httpx.Client
     database: Database
     host: Enrolled
     agents: Agents
 
     def send(self, body: bytes, **headers: str) -> httpx.Response:
-        """Uploads a body as the host."""
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.client.post("/v1/ingest/batches", content=body, headers=batch_headers(self.host.credential) | names)
 
     def stored(self) -> int:
-        """Number of stored samples."""
         with self.database.read() as session:
             return int(session.execute(text("SELECT count(*) FROM counters_live")).scalar_one())
 
@@ -52,7 +48,6 @@ def service(database_url: str) -> Iterator[Service]:
 
 
 def good(service: Service, seq: int = 0) -> bytes:
-    """A batch of the service's host."""
     return batches.compress(batches.full_batch(host_id=service.host.id, seq=seq))
 
 

@@ -56,7 +56,6 @@ def go(client: httpx.Client, next_path: str = "/services?range=7d") -> httpx.Res
 
 
 def who(client: httpx.Client) -> dict[str, Any]:
-    """What the service says of the session."""
     answer: dict[str, Any] = client.get("/v1/session").json()
     return answer
 

@@ -43,7 +43,6 @@ def scoped(expression: str, op: str = "=~") -> dict[str, Any]:
 
 
 def assert_refused(answer: httpx.Response, status: int) -> None:
-    """Refused for what RE2 says, with the way on."""
     assert answer.status_code == status, answer.text
     body = answer.json()
     assert "RE2 says: invalid perl operator: (?=" in body["detail"]

@@ -27,7 +27,6 @@ def settings(database_url: str, *, trusted: str = "", redis_url: str | None = No
 
 @contextmanager
 def served(made: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
-    """A running service."""
     with running(made) as (app, client):
         yield app, client
 

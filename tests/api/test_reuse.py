@@ -13,8 +13,6 @@ from tierscope.api.base.turns import Turns
 
 
 class Made:
-    """Counts how often an answer is made."""
-
     def __init__(self) -> None:
         self.count = 0
 
@@ -136,5 +134,4 @@ def test_an_answer_that_fails_fails_for_those_who_share_it_alone() -> None:
 
 
 def at_once(_: Callable[[], bool]) -> AbstractAsyncContextManager[None]:
-    """A turn that comes."""
     return nullcontext()

@@ -57,7 +57,6 @@ def finding(client: httpx.Client) -> str:
 
 
 def make(client: httpx.Client, path: str, body: dict[str, Any]) -> str:
-    """The id of something new."""
     answer = client.post(path, json=body)
     assert answer.status_code in {201, 202}, answer.text
     return str(answer.json()["id"])

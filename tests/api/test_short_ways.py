@@ -34,7 +34,6 @@ class Service:
 
     @property
     def heads(self) -> dict[str, str]:
-        """The headers of an upload."""
         return batch_headers(self.host.credential)
 
     def batch(self, seq: int) -> bytes:

@@ -126,7 +126,6 @@ def read(client: httpx.Client, path: str, **parameters: str | int) -> httpx.Resp
 
 
 def read_arrow(answer: httpx.Response) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """The table of an Arrow stream."""
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     return pa.ipc.open_stream(answer.content).read_all()
 
@@ -138,7 +137,6 @@ def table(answer: httpx.Response) -> list[dict[str, str]]:
 
 
 def same(cell: str, value: object) -> bool:
-    """Whether a cell of CSV says what JSON says."""
     if value is None:
         return cell == ""
     return float(cell) == value if isinstance(value, int | float) else cell.lstrip("'") == value

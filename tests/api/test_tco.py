@@ -57,7 +57,6 @@ def numbers(prefix: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def named_numbers(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """The numbers of an answer by the names that the workbook's cells have."""
     yield from named_costs(answer)
     yield from named_results(answer)
     for item, end in itertools.product(answer["inputs"], ("", "_low", "_high")):
@@ -65,7 +64,6 @@ def named_numbers(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 
 def named_costs(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """Costs of hosts and fleets."""
     for n, host in enumerate([answer["baseline"], *answer["options"]]):
         parts = host["per_host"]
         for part in parts["parts"]:
@@ -83,7 +81,6 @@ def named_costs(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 
 def named_results(answer: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """What follows for each option."""
     for n, option in enumerate(answer["options"], start=1):
         yield f"host{n}_saving", option["saving"]
         yield f"host{n}_saving_ratio", option["saving_ratio"]

@@ -59,7 +59,6 @@ def scrape(client: httpx.Client, path: str = "/metrics") -> str:
 
 
 def samples(text: str) -> Samples:
-    """All samples by name and labels."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)

@@ -174,7 +174,6 @@ class Held:
         self.now_s = 0.0
 
     def __call__(self) -> float:
-        """Seconds so far."""
         return self.now_s
 
     async def learn(self, turns: Turns) -> None:

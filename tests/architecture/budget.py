@@ -45,7 +45,6 @@ def district(path: Path) -> str:
 
 
 def is_test(path: Path) -> bool:
-    """Whether all of a file is test code."""
     inside = set(path.parts[:-1]) & {"tests", "testing", "benches"}
     return bool(inside) or path.name == "tests.rs" or ".spec." in path.name or path.name == "conftest.py"
 
@@ -68,7 +67,6 @@ def split(path: Path, text: str) -> dict[str, int]:
 
 
 def sums() -> Counter[Key]:
-    """Lines of the tree."""
     lines: Counter[Key] = Counter()
     for path in tracked(*LANGUAGES):
         for kind, number in split(path, (ROOT / path).read_text(encoding="utf-8")).items():
@@ -94,7 +92,6 @@ def read_budget(text: str) -> dict[Key, int]:
 
 
 def excesses(lines: Mapping[Key, int], budget: Mapping[Key, int]) -> list[str]:
-    """One sentence for each district that is over its budget."""
     return [
         f"{'.'.join(key)}: {number} lines, at most {budget.get(key, 0)}"
         for key, number in sorted(lines.items())

@@ -117,7 +117,6 @@ def home(path: Names, modules: dict[Names, Module], seen: frozenset[Names] = fro
 
 
 def read_module(file: Path, code: str) -> Module:
-    """Return what one file defines, takes and names."""
     rest = _USE.sub("", code)
     words = set(_WORD.findall(_CHILD.sub("", rest)))
     module = Module(file, {match["name"] for match in _DEFINED.finditer(code)})

@@ -18,7 +18,6 @@ STILL_TWICE = ROOT / "tests" / "architecture" / "mirrors.toml"
 
 
 def modules(*rooms: str) -> Iterator[ModuleType]:
-    """Yield the modules of some layers."""
     for room in rooms:
         package = importlib.import_module(f"tierscope.{room}")
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

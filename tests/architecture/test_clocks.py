@@ -81,7 +81,6 @@ def allowed(path: Path, listed: dict[str, dict[str, str]]) -> set[str]:
 
 
 def files_of_tests() -> list[Path]:
-    """Return the files with test code of all languages."""
     ours = [path for path in tracked(".py") if path.parts[0] in {"tests", "lab"}]
     return ours + tracked(".rs", ".ts", ".tsx")
 

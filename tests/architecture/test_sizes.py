@@ -69,7 +69,6 @@ def python_functions(text: str) -> Iterator[Part]:
 
 
 def limit_of(path: Path) -> int:
-    """Return the most lines that a file may have."""
     if path.suffix == ".rs":
         return RUST_LINES
     if path.suffix in {".ts", ".tsx"}:

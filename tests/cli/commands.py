@@ -61,7 +61,6 @@ def database_environment(template: Template, url: str, folder: Path) -> dict[str
 
 
 def tierscope(template: Template, url: str, folder: Path, *words: str) -> Ended:
-    """Runs the command on a database."""
     return call(*words, env=database_environment(template, url, folder))
 
 
@@ -75,7 +74,6 @@ class Tierscope:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of each call."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TIERSCOPE_")}
         agent = os.environ.get("TIERSCOPE_AGENT_BINARY")
         extra = {"TIERSCOPE_AGENT_BINARY": agent} if agent else {}
@@ -90,7 +88,6 @@ class Tierscope:
         }
 
     def command(self, *arguments: str) -> list[str]:
-        """The words of a call."""
         return [sys.executable, "-m", "tierscope.cli", *arguments]
 
     def run(self, *arguments: str, expect: int | None = 0, env: dict[str, str] | None = None) -> str:

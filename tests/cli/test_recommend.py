@@ -16,7 +16,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 def recommend(*words: str) -> Result:
-    """Runs the command."""
     return CliRunner().invoke(app, ["recommend", *words])
 
 

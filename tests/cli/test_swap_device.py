@@ -13,7 +13,6 @@ SMALL = ["--set", "slots=8192", "--set", "dies=4", "--set", "slots_per_page=8", 
 
 
 def run(*words: str, status: int = 0) -> str:
-    """What the command prints."""
     done = CliRunner().invoke(app, ["swap-device", *SMALL, *words])
     assert done.exit_code == status, done.output
     return done.output

@@ -20,7 +20,6 @@ def no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def tco(*words: str) -> Result:
-    """Runs the command."""
     return CliRunner().invoke(app, ["tco", *words])
 
 

@@ -216,7 +216,6 @@ def test_a_notebook_asks_what_the_client_answers(notebook: Path) -> None:
 
 
 def is_client(method: ast.Attribute) -> bool:
-    """Whether what is called is a method of the notebook's client."""
     return isinstance(method.value, ast.Name) and method.value.id == "client"
 
 
@@ -230,7 +229,6 @@ def test_a_notebook_shows_what_it_printed_on_the_demonstration_and_that_it_is_si
 
 
 def printed(notebook: Path) -> list[str]:
-    """What each cell of a notebook printed that printed something."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     streams = [[one for one in cell.get("outputs", ()) if one["output_type"] == "stream"] for cell in cells]
     return ["".join(text for one in some for text in one["text"]) for some in streams if some]

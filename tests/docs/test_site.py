@@ -27,7 +27,6 @@ class Addresses(HTMLParser):
         self.inline_scripts = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note one element."""
         found = {name: value or "" for name, value in attrs}
         self.ids |= {found["id"]} if "id" in found else set()
         self.targets += [found[name] for name in ("href", "src") if name in found]

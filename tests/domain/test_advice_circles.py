@@ -129,7 +129,6 @@ def drawn(seed: int) -> Facts:
 
 
 def pieces_of(facts: Facts) -> list[Advice]:
-    """What is given and changes a setting."""
     return [piece for piece in advise(facts).advice if piece.changes]
 
 

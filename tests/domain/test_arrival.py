@@ -11,7 +11,6 @@ RULES = ArrivalRules()
 
 
 def times(*offsets_s: float) -> np.ndarray:
-    """Wall times, seconds from arrival."""
     return np.array([ARRIVAL + int(offset * SECOND) for offset in offsets_s], dtype=np.int64)
 
 

@@ -154,7 +154,6 @@ HOUR, DAY = 3600.0, 86_400.0
 
 
 def hourly(days: float, *, course: float = 10.0, step: float = 0.0, at: float = 0.0) -> HostSeries:
-    """One host over days from midnight, with a course over the day, and a step at a time."""
     times = np.arange(HOUR, days * DAY + 1, HOUR)
     values = 100 + course * np.sin(2 * np.pi * times / DAY) + step * (times > at)
     return HostSeries(times, values[None, :])

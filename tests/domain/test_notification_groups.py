@@ -42,7 +42,6 @@ class Clocked:
 
     @property
     def muted_alerts(self) -> MutedAlerts:
-        """What is quiet now."""
         return MutedAlerts(lambda member, _at: member.alert_id in self.muted, frozenset(self.acknowledged))
 
     def take(self, name: str, state: MemberState, when: float, *, alert: str | None = None) -> Flush | None:

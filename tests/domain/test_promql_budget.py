@@ -39,7 +39,6 @@ def run(query: str, budget: Budget, steps: Steps | None = None, some: list[Serie
 
 
 def peak_bytes(query: str, budget: Budget, steps: Steps | None = None) -> tuple[int, bool]:
-    """What a query took at most, and whether it was answered."""
     some = stored(SERIES, 500)
     tracemalloc.start()
     try:

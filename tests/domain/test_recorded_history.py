@@ -41,7 +41,6 @@ RAW = "\n".join(
 
 
 def column(recorded: Recorded, name: str) -> dict[int, float]:
-    """Values by second."""
     (found,) = [values for (metric, _), values in recorded.columns.items() if metric == f"sysstat_{name}"] or [{}]
     return {at_ms // 1000: value for at_ms, value in found.items()}
 

@@ -31,7 +31,6 @@ def outcomes() -> dict[str, Outcome]:
 
 
 def played(outcome: Outcome, *where: object, **settings: float) -> DeviceUse:
-    """The device under the outcome's traffic."""
     found = play_on_device(outcome, *where, settings=QUICK | settings)  # type: ignore[arg-type]
     assert found is not None
     return found

@@ -134,7 +134,6 @@ def recompute(design: Design, scenario: Scenario) -> tuple[float, float, float]:
 
 
 def recomputed_memory(design: Design) -> float:
-    """Memory that a host holds."""
     parts = [design.dram_gb, design.cxl.gb if design.cxl else 0.0, design.ddr4_reused.gb if design.ddr4_reused else 0.0]
     parts.append(design.swap.used_gb if design.swap else 0.0)
     if design.zswap:

@@ -63,7 +63,6 @@ class Counters:
         return build_ledger(self.times_s, boots, self.values, self.present, plan)
 
     def rows(self, rows: slice) -> Counters:
-        """Some of the snapshots."""
         return replace(self, times_s=self.times_s[rows], values=self.values[rows], present=self.present[rows])
 
     def stretched(self, factor: float) -> Counters:

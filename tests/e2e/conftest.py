@@ -25,7 +25,6 @@ LOAD_SECONDS = 800
 
 
 def fetch(url: str) -> Any:  # noqa: ANN401 - answers differ
-    """The JSON answer of the service."""
     with urllib.request.urlopen(url, timeout=DEADLINE_SECONDS) as answer:  # noqa: S310 - an address of our own service
         return json.loads(answer.read())
 

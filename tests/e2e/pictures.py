@@ -42,7 +42,6 @@ def main() -> int:
 
 
 def pages(url: str) -> dict[str, str]:
-    """What is shown, by the name of its picture."""
     services = fetch(f"{url}/v1/services?limit=100")["items"]
     ids = {item["name"]: item["id"] for item in services}
     service, bought_for = ids[SERVICE], ids[BOUGHT_FOR]

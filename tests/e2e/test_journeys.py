@@ -34,7 +34,6 @@ class Clicks:
         self._url = url
 
     def start(self, path: str) -> None:
-        """Begin at an address."""
         self.count = 0
         self.page.goto(f"{self._url}{path}")
 

@@ -63,7 +63,6 @@ class Told:
     values: dict[Said, dict[str, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
 
     def read(self, page: Page, path: str) -> None:
-        """Notes what a page that rests tells."""
         for kind, subject, name, window, value in page.evaluate(_READ):
             self.values[kind, subject, name, window][path].add(_rounded(value))
 

@@ -118,14 +118,11 @@ class Counts:
 
 @dataclass(slots=True)
 class Account:
-    """What was sent and what happened."""
-
     ticks: Iterator[int] = field(default_factory=itertools.count)
     sent: list[Sent] = field(default_factory=list)
     happened: list[Happened] = field(default_factory=list)
 
     def tick(self) -> int:
-        """The next moment."""
         return next(self.ticks)
 
     @property
@@ -133,7 +130,6 @@ class Account:
         return sum(one.answered is None for one in self.sent)
 
     def fate(self, one: Sent) -> Fate:
-        """What has to have become of a request."""
         if one.answered is None:
             return "either"
         found: Fate = "stored"
@@ -223,7 +219,6 @@ class Inside:
         return enrol(self._database, name=name)
 
     async def deliver(self, way: Way, body: bytes, host: Enrolled | None) -> None:
-        """Stores a request."""
         if host is not None:
             identity = await asyncio.to_thread(self._agents.authenticate, host.credential)
             await self.ingest.submit(identity, body)
@@ -234,7 +229,6 @@ class Inside:
             assert taken.problem is None, taken.problem
 
     async def stop(self) -> None:
-        """Ends what takes samples."""
         self._otlp.stop()
         await self._remote_write.stop()
         await self.ingest.stop()

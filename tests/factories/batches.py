@@ -84,7 +84,6 @@ def add_counters(
 
 
 def intern(batch: batch_pb2.Batch, text: str) -> int:
-    """The reference of a text in the batch's table."""
     table = list(batch.strings)
     if text not in table:
         batch.strings.append(text)
@@ -234,5 +233,4 @@ def full_batch(**options: object) -> batch_pb2.Batch:
 
 
 def compress(batch: batch_pb2.Batch) -> bytes:
-    """The body of a request."""
     return zstandard.ZstdCompressor(level=3).compress(batch.SerializeToString())

@@ -40,7 +40,6 @@ def hosts_named(database: Database, name: str) -> list[str]:
 
 
 def services_named(database: Database, name: str) -> list[str]:
-    """Public ids of all services of that name."""
     with database.read() as session:
         rows = session.execute(text("SELECT public_id FROM services WHERE name = :name"), {"name": name})
         return list(rows.scalars())
@@ -73,7 +72,6 @@ class Operator:
         self._senders.account.happened.append(Happened("restore", begun, ended, taken=taken))
 
     def purge(self, name: str) -> None:
-        """Removes all hosts of that name."""
         begun = self._senders.account.tick()
         self.work()
         hosts = hosts_named(self._other, name)
@@ -120,7 +118,6 @@ class Operator:
             pass
 
     def steps(self) -> dict[str, Callable[[], None]]:
-        """What may happen, by name."""
         several = len(NodeChanges(self._other).list()) > 1
         found: dict[str, Callable[[], None]] = {
             "backup": self.back_up,

@@ -35,7 +35,6 @@ class Fleet:
 
     @property
     def ids(self) -> list[str]:
-        """Public ids of the hosts."""
         return [host.id for host in self.hosts]
 
     def context(self, database: Database, *, at: datetime | None = None) -> ReadContext:
@@ -45,7 +44,6 @@ class Fleet:
 
 
 def full_hour() -> datetime:
-    """The start of the running hour."""
     return utc_now().replace(minute=0, second=0, microsecond=0)
 
 

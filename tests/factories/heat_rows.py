@@ -77,7 +77,6 @@ def draw_rows(
 
 
 def draw_hours(rng: np.random.Generator, host_id: int, minutes: Sequence[int], **options: Any) -> HeatSeries:  # noqa: ANN401 - as `draw_row` takes them
-    """The hourly sums of a host with an interval at each of these minutes."""
     folded = fold_rows(host_id, draw_rows(rng, minutes, **options))
     assert folded is not None
     return coarsen(folded, HOUR_US)

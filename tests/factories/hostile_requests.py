@@ -42,7 +42,6 @@ class Hostile:
 
 
 def hostile_requests(*, host_id: str, credential: str, token: str) -> list[Hostile]:
-    """All of them, for an installation with this host and this token of an operator."""
     operator = {"Authorization": f"Bearer {token}"}
     return [
         *_batches(host_id, batch_headers(credential)),

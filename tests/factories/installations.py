@@ -17,8 +17,6 @@ from tierscope.wire.decode import DecodeLimits, decode_message
 
 @dataclass(slots=True)
 class Enrolled:
-    """A host and its credential."""
-
     identity: HostIdentity
     credential: str
 

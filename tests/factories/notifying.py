@@ -43,7 +43,6 @@ class Notifying:
         AlertRoutes(context).replace(document, version=None, actor="test")
 
     def change(self, name: str, to_state: str, **about: Any) -> None:  # noqa: ANN401 - as change_alert takes it
-        """An alert changes now."""
         change_alert(self.database, name, to_state, self.clock.now, **about)
 
     def run(self, seconds: float = 0.0) -> Delivered:

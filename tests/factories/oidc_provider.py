@@ -56,7 +56,6 @@ class Provider:
         self.published = [self.signing_key]
 
     def id_token(self, asked: dict[str, str], access_token: str) -> str:
-        """A signed ID token for what was asked, tampered with as told."""
         now = int(utc_now().timestamp())
         half = hashlib.sha256(access_token.encode()).digest()[:16]
         claims = {
@@ -130,7 +129,6 @@ class _Handler(QuietHandler):
             self._answer({"error": "not_found"}, status=404)
 
     def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
-        """Trade a code."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         if self._lied(self.path):
             return

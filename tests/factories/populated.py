@@ -46,7 +46,6 @@ class Populated:
     hosts: list[Enrolled] = field(default_factory=list)
 
     def note(self, name: str, value: object) -> str:
-        """Remember an id."""
         self.ids.setdefault(name, []).append(str(value))
         return str(value)
 

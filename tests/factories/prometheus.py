@@ -54,7 +54,6 @@ def process(arguments: Sequence[str], log: Path) -> Iterator[None]:
 
 
 def answers(url: str) -> bool:
-    """Whether an address answers well."""
     try:
         return httpx.get(url, timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES).is_success
     except httpx.TransportError:

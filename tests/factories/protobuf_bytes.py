@@ -11,7 +11,6 @@ def number(value: int) -> bytes:
 
 
 def field(place: int, content: bytes) -> bytes:
-    """A length-delimited field."""
     return number(place << 3 | 2) + number(len(content)) + content
 
 

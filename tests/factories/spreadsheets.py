@@ -23,11 +23,9 @@ class Recalculated:
 
     @property
     def names(self) -> list[str]:
-        """All names of cells and ranges."""
         return sorted(self._book.defined_names)
 
     def cell(self, name: str) -> Any:  # noqa: ANN401 - what a cell can hold
-        """The value of a named cell."""
         sheet, place = self._place(name)
         return self._book[sheet][place].value
 

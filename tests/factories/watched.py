@@ -22,8 +22,6 @@ DRAM_BYTES = 768 << 20
 
 @dataclass(frozen=True)
 class Change:
-    """A stored change of an alert."""
-
     minute: int
     rule: str
     host: str

@@ -14,7 +14,6 @@ from tierscope.worker.app import broker_options
 
 
 def send_tasks(queue_url: str, *tasks: str) -> None:
-    """Put tasks into a queue by their names, as the scheduler does."""
     app = Celery("tests", task_ignore_result=True)
     app.conf.update(task_serializer="json", **broker_options(queue_url))
     with app.connection_for_write() as connection:

@@ -13,7 +13,6 @@ _VIRTUAL = "processor\t: 0\nflags\t\t: fpu hypervisor lm\n"
 
 
 def modules(memory_type: int, *gib: int) -> dict[str, bytes]:
-    """Slots with modules, by SMBIOS."""
     return {
         f"sys/firmware/dmi/entries/17-{slot}/raw": memory_module(memory_type, size) for slot, size in enumerate(gib)
     }

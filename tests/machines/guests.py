@@ -27,7 +27,6 @@ _PI_CONTROLLERS = "cpuset cpu io pids\n"
 
 
 def dmi(vendor: str, product: str) -> dict[str, str]:
-    """Who made a machine, by its firmware."""
     return {"sys/class/dmi/id/sys_vendor": f"{vendor}\n", "sys/class/dmi/id/product_name": f"{product}\n"}
 
 

@@ -18,7 +18,6 @@ def no_tiers(*nodes: int, dram: float) -> Right:
 
 
 def sockets(count: int, gib: float, cpus_each: int = 32) -> dict[int, Node]:
-    """Nodes with processors."""
     return {number: Node(gib, f"{number * cpus_each}-{(number + 1) * cpus_each - 1}") for number in range(count)}
 
 

@@ -34,7 +34,6 @@ NAMES = (
 
 
 def certain(answers: Answers) -> dict[str, str]:
-    """What is said for certain, by its id."""
     return {one["id"]: one["cause"] for one in answers.doctor["findings"] if one["confidence"] == "certain"}
 
 

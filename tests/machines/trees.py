@@ -90,7 +90,6 @@ def write_tree(machine: Machine, root: Path) -> None:
 
 
 def cxl_region(name: str, start_gib: int, gib: int, ways: int) -> dict[str, str]:
-    """Files of a committed CXL region."""
     at = f"sys/bus/cxl/devices/{name}"
     return {
         f"{at}/resource": f"{start_gib * GIB:#x}\n",

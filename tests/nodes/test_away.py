@@ -63,7 +63,6 @@ class Fleet:
             self.watch.look()
 
     def samples(self) -> dict[str, int]:
-        """Stored samples of each host that answers."""
         statement = text(
             "SELECT h.public_id, count(c.ts) AS n FROM hosts h LEFT JOIN counters_live c ON c.host_id = h.id GROUP BY 1"
         )

@@ -101,7 +101,6 @@ def empty(template: Template) -> Iterator[list[str]]:
 
 
 def row_counts(database: Database) -> dict[str, int]:
-    """Rows of all servers by table."""
     with database.read() as session:
         counts = {t.name: session.execute(text(f"SELECT count(*) FROM {t.name}")).scalar_one() for t in KEYS}
         for name in ("services", "audit", "alerts", "nodes", "capacity_days"):
@@ -110,7 +109,6 @@ def row_counts(database: Database) -> dict[str, int]:
 
 
 def lists(url: str, token: str) -> dict[str, str]:
-    """What a service on a fleet answers."""
     paths = ("/v1/hosts", "/v1/services", "/v1/alerts", "/v1/advice", "/v1/agents/versions")
     settings = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
     with running(settings) as (_, client):

@@ -94,12 +94,10 @@ def hosts_of(database: Database) -> list[int | None]:
 
 
 def offer(database: Database, host: Enrolled, seq: int) -> object:
-    """What becomes of a batch."""
     return store(database, host, [batches.full_batch(host_id=host.id, seq=seq)])[0]
 
 
 def sent(database: Database, host: Enrolled, seq: int) -> bool:
-    """Whether a batch is stored and new."""
     outcome = offer(database, host, seq)
     assert isinstance(outcome, Stored), outcome
     return not outcome.duplicate

@@ -83,7 +83,6 @@ def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is asked of other servers."""
     return [part for part in nodes_of(plan) if part["Node Type"] == "Foreign Scan"]
 
 

@@ -44,7 +44,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 def names(database: Database) -> list[str]:
-    """Servers of the fleet."""
     return [state.name for state in NodeChanges(database).list()]
 
 

@@ -36,7 +36,6 @@ def fleet(template: Template, storage_mode: str) -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[PostgresCluster]:
-    """Another server with TimescaleDB."""
     with running_cluster("timescaledb") as cluster:
         yield cluster
 

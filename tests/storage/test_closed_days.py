@@ -109,7 +109,6 @@ def plain(found: object) -> object:
 
 
 def answers(session: ReadSession, start: datetime, end: datetime) -> dict[str, object]:
-    """What all public reads say of a window."""
     hour = start.replace(minute=0)
     found: dict[str, object] = {
         "recorded": recorded_seconds(session, HOSTS),

@@ -51,7 +51,6 @@ class Fleet:
         run.store_cards(Refreshed(), subject, made, unjudged, [self.service_id])
 
     def cards(self, **wanted: object) -> tuple[AdviceCard, ...]:
-        """The cards that a caller sees."""
         asked: dict[str, Any] = {"kind": None, "status": None, "service": None, "host": None, "limit": 100}
         return Advice(self.database, clock=lambda: NOW).list(**{**asked, "cursor": None, **wanted}).items
 

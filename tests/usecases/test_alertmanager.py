@@ -25,8 +25,6 @@ pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 class Alertmanager:
-    """A running Alertmanager that tells a webhook what it makes of the alerts."""
-
     def __init__(self, program: str, folder: Path, hook: str) -> None:
         self.url = f"http://{LOOPBACK}:{free_port()}"
         config = folder / "alertmanager.yml"
@@ -52,7 +50,6 @@ class Alertmanager:
             return False
 
     def alerts(self) -> list[dict[str, Any]]:
-        """The alerts that it holds to be firing."""
         found: list[dict[str, Any]] = httpx.get(f"{self.url}/api/v2/alerts", timeout=DEADLINE_SECONDS).json()
         return found
 

@@ -32,7 +32,6 @@ DOUBTS = [pytest.param("file-not-understood", CUT, id="cut-off"), pytest.param("
 
 
 def figures_in(answer: object) -> Iterator[Figure]:
-    """All figures of an answer that have a value, at any depth."""
     if isinstance(answer, Figure):
         yield from [answer] if answer.value is not None else []
     elif isinstance(answer, (tuple, list)):

@@ -42,7 +42,6 @@ class Store:
         return [Packed(int(self.columns.ends_us[at]), *pack_columns(self.columns, at)) for at in places]
 
     def ask(self, first: int, last: int) -> HeatColumns:
-        """The columns of some hours."""
         some = self.buckets[first:last]
         found = heat_columns.read_columns(self.session, "service_heat_1h", 1, some, counts=True)
         return found[METHOD].columns

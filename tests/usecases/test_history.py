@@ -383,8 +383,6 @@ def test_a_file_of_the_same_size_that_was_put_later_is_made_again(
     objects.put(key, right[:-1] + b"x")
 
     class Later:
-        """Says that the file was put later than it is listed."""
-
         def list(self, prefix: str) -> Iterator[FoundObject]:
             for found in objects.list(prefix):
                 at = both_over() + (2 * CLOCKS if found.key == key else timedelta())

@@ -36,12 +36,10 @@ def run(database: Database, limits: Limits, work: Callable[[Ingest], Coroutine[A
 
 
 def body(host: Enrolled, seq: int) -> bytes:
-    """A good batch."""
     return batches.compress(batches.full_batch(host_id=host.id, seq=seq))
 
 
 def samples(database: Database) -> int:
-    """Number of stored samples."""
     with database.read() as session:
         return int(session.execute(text("SELECT count(*) FROM counters_live")).scalar_one())
 

@@ -232,7 +232,6 @@ def made(database: Database, host: Enrolled, start: datetime, story: Story) -> d
 
 
 def plain(block: Block, boots: dict[int, str]) -> str:
-    """A block as text, by the names of boots."""
     cells = np.where(block.present, block.values, -1).tolist()
     rows = [block.times_us.tolist(), [boots[int(boot)] for boot in block.boots], block.flags.tolist(), cells]
     return json.dumps([block.keys, *rows])

@@ -55,7 +55,6 @@ def sample(name: str, labels: dict[str, str]) -> Sample:
 
 
 def scraped(client: httpx.Client) -> dict[Sample, float]:
-    """What a scrape of both addresses has."""
     return {
         sample(one.name, one.labels): one.value
         for path in ("/metrics", "/metrics/fleet")

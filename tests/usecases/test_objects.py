@@ -55,7 +55,6 @@ def s3_address() -> Iterator[str]:
 
 @pytest.fixture(params=["directory", "s3"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Of a store that is empty."""
     if request.param == "directory":
         return Settings(objects=Objects(store="directory", directory=tmp_path / "objects"))
     address = request.getfixturevalue("s3_address")
@@ -123,7 +122,6 @@ def keys(objects: ObjectStore) -> list[str]:
 
 
 def held(database: Database) -> int:
-    """Rows that have their bodies."""
     statement = "SELECT count(*) FROM {} WHERE object_key IS NULL"
     with database.read() as session:
         return sum(int(session.execute(text(statement.format(name))).scalar_one()) for name in ("traces", "tiles"))

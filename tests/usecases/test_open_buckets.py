@@ -111,8 +111,6 @@ class Workers:
         patched.setattr(open_buckets, "rebuild_counters", noting)
 
     def drain(self, at: datetime) -> None:
-        """Work off all that is due."""
-
         def others(*arguments: object, **options: object) -> list[Waiting]:
             found = waiting_subjects(*arguments, **options)  # type: ignore[arg-type]
             return [item for item in found if item.subject_id != self._whole]

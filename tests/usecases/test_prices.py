@@ -26,7 +26,6 @@ def book(database_url: str) -> Iterator[Prices]:
 
 
 def in_force(book: Prices, currency: str = "USD") -> dict[str, float]:
-    """Values that scenarios take."""
     return {item: view.value for item, view in book.in_force(currency).items()}
 
 

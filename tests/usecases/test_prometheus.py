@@ -54,7 +54,6 @@ class Service:
     database: Database
 
     def values(self, metric: str) -> list[float]:
-        """The stored values of a metric, one of each scrape."""
         answer = self.client.get("/v1/series/samples", params={"match": metric, "from": "-1h"}).json()
         return [float(value) for series in answer["series"] for value in series["values"]]
 

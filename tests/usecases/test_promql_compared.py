@@ -242,7 +242,6 @@ def by_labels(data: Mapping[str, Any]) -> dict[tuple[tuple[str, str], ...], list
 
 
 def number(point: list[Any]) -> tuple[float, float]:
-    """Time and value of a point."""
     return float(point[0]), WORDS.get(point[1], float(point[1]))
 
 

@@ -36,7 +36,6 @@ pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
 
 def midnight() -> datetime:
-    """The start of yesterday."""
     return day_of(utc_now()) - timedelta(days=1)
 
 

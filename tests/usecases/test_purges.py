@@ -66,7 +66,6 @@ def texts(database: Database, word: str) -> dict[str, int]:
 
 
 def rows_by(database: Database, column: str, number: int) -> dict[str, int]:
-    """Rows by table whose column has this number."""
     found = {}
     with database.read() as session:
         for table in metadata.sorted_tables:

@@ -34,7 +34,6 @@ def send(database: Database, name: str, minutes: range, *, start: datetime, keys
 
 
 def read(database: Database, now: datetime, **options: str) -> ServiceMetrics:
-    """The metrics of demo/cache."""
     with database.read() as session:
         service = session.connection.exec_driver_sql("SELECT public_id FROM services WHERE name = 'cache'").scalar_one()
     reads = ServiceMetricReads(ReadContext(database, lambda: now, Settings(_env_file=None)))

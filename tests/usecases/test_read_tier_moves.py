@@ -65,7 +65,6 @@ def total(view: Ledger, key: str) -> float | None:
 
 
 def line(view: Ledger, key: str) -> tuple[float | None, ...]:
-    """The series of one column."""
     return next(series.values for series in view.series if series.key == key)
 
 

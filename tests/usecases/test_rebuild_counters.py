@@ -28,7 +28,6 @@ DAY = timedelta(days=1)
 
 
 def ledger(database: Database, host: Enrolled, start: datetime) -> Ledger:
-    """The stored ledger of the day."""
     with database.read() as session:
         (found,) = read_ledger(session, [internal_id(database, host)], 0, start, start + DAY)
     return found.ledger

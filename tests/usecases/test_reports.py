@@ -30,7 +30,6 @@ class Clock:
         self.now = NOW
 
     def __call__(self) -> datetime:
-        """The time it shows."""
         return self.now
 
 

@@ -52,7 +52,6 @@ node_vmstat_pswpout 0
 
 
 def page(printed: str, at_ms: int, **labels: str) -> list[Series]:
-    """The series of a page of metrics at a time."""
     return [
         ({"__name__": sample.name, **sample.labels, **labels}, [(at_ms, sample.value)])
         for family in text_string_to_metric_families(printed)
@@ -227,7 +226,6 @@ def test_other_programs_feed_the_ledger(
 
 
 def hosts(database: Database) -> dict[str, list[str]]:
-    """The targets of each host by its name."""
     with database.read() as session:
         statement = (
             "SELECT h.name, t.name AS target FROM hosts h JOIN sample_targets t ON t.host_id = h.id ORDER BY 1, 2"

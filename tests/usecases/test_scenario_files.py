@@ -28,7 +28,6 @@ prices:
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with a file."""
     with pytest.raises(UnreadableScenario) as caught:
         read_scenario(text)
     return list(caught.value.faults)

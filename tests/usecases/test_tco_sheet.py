@@ -64,7 +64,6 @@ class Comparison:
             self.wrong.append(f"{name}: {found!r}, not {expected!r}")
 
     def host(self, n: int, host: PerHost) -> None:
-        """A host's parts and totals."""
         for part in host.parts:
             for what in ("capex", "annual", "watts"):
                 self.number(f"host{n}_{part.name}_{what}", getattr(part, what))
@@ -75,7 +74,6 @@ class Comparison:
                 self.number(f"host{n}_{what}", getattr(host.endurance, what))
 
     def fleet(self, n: int, fleet: Fleet) -> None:
-        """A fleet's totals and years."""
         for what in ("hosts", "extra_hosts", "capex", "annual", "watts", "saving", "saving_ratio", "saving_as_given"):
             self.number(f"fleet{n}_{what}", getattr(fleet, what))
         for what in ("saving_p10", "saving_p90"):
@@ -117,7 +115,6 @@ class Comparison:
 
 
 def compare(book: Recalculated, baseline: BaselineResult, options: tuple[OptionResult, ...]) -> Comparison:
-    """Compare everything that an evaluation says."""
     found = Comparison(book)
     found.host(0, baseline.per_host)
     found.fleet(0, baseline.fleet)

@@ -18,7 +18,6 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.pb"))
 
 
 def load(name: str) -> tuple[Batch, dict[str, Any]]:
-    """An example as the service reads it, and as its twin says."""
     batch = decode_message((EXAMPLES / f"{name}.pb").read_bytes(), DecodeLimits()).batch
     return batch, json.loads((EXAMPLES / f"{name}.json").read_text(encoding="utf-8"))
 
@@ -61,7 +60,6 @@ def test_the_counters_of_the_example_are_those_of_its_twin() -> None:
 
 
 def heat_rows(block: HeatBlock) -> list[dict[str, object]]:
-    """The rows of a block, in the words of the twins."""
     found = []
     for place, service in enumerate(block.services):
         row: dict[str, object] = method_of(block.method) | {
@@ -88,7 +86,6 @@ def heat_rows(block: HeatBlock) -> list[dict[str, object]]:
 
 
 def gap_rows(block: GapBlock) -> list[dict[str, object]]:
-    """The rows of a block, in the words of the twins."""
     common = method_of(block.method) | {"end_wall_ns": block.end_wall_ns, "intervals": block.intervals}
     assert block.censored_bytes is not None
     return [
@@ -118,7 +115,6 @@ def test_heat_and_gaps_of_the_example_are_those_of_its_twin() -> None:
 
 
 def sample_view(sample: PageSample) -> dict[str, object]:
-    """A page sample, in the words of the twins."""
     pages = unpack_sample(sample.body)
     ends = sample.end_wall_ns - pages.before_end_ns
     of_pages = zip(

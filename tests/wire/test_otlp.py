@@ -44,8 +44,6 @@ Sample = tuple[int, float]
 
 @dataclass(slots=True)
 class Made:
-    """What a request became."""
-
     columns: list[Column]
     translated: Translated
 

@@ -14,8 +14,6 @@ from tierscope.worker.scheduler import SteadyScheduler
 
 
 class Started(SteadyScheduler):
-    """Notes what it would send."""
-
     def __init__(self, app: Celery, file: Path) -> None:
         self.names: list[str] = []
         super().__init__(app, schedule_filename=str(file))
@@ -25,7 +23,6 @@ class Started(SteadyScheduler):
         self.names.append(entry.task)  # type: ignore[attr-defined]
 
     def started(self) -> list[str]:
-        """What is due now."""
         self.names.clear()
         for _ in range(100):
             if self.tick() > 0:
