@@ -29,7 +29,6 @@ impl FakeRoot {
         std::fs::write(path, content).unwrap();
     }
 
-    /// Its root.
     pub(crate) fn root(&self) -> Root {
         Root::new(self.0.path())
     }

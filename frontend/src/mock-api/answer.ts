@@ -59,7 +59,6 @@ function matches(row: Row, name: string, value: string): boolean {
   return typeof row[name] !== 'string' || row[name] === value
 }
 
-/** A list as the service filters it. */
 function filtered(list: { items: Row[] }, params: URLSearchParams, known: [string, string][]) {
   const asked = [...params].filter(([name]) => !known.some(([own]) => own === name))
   const items = list.items.filter((row) => asked.every(([name, value]) => matches(row, name, value)))

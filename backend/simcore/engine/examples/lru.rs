@@ -33,7 +33,6 @@ impl Lru {
         }
     }
 
-    /// Whether the page was there.
     fn request(&mut self, page: u32) -> bool {
         let hit = self.cached[page as usize];
         if hit {

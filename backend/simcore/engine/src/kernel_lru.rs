@@ -123,7 +123,6 @@ impl KernelLru {
         self.lists.remove(page, units);
     }
 
-    /// Takes note of the accesses of a page in this interval.
     pub(crate) fn note(&mut self, page: u32, accesses: u32) {
         self.accesses[page as usize] = accesses;
     }
@@ -139,7 +138,6 @@ impl KernelLru {
         }
     }
 
-    /// Looks at one page.
     pub(crate) fn look(&mut self, seen: Seen<'_>) -> Look {
         match self.how {
             Lru::Exact => Look::Empty,

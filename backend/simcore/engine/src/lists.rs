@@ -1,6 +1,5 @@
 //! Lists of pages as a kernel has them: a page is on one at most, and goes on and off at no cost that grows.
 
-/// No list.
 const NONE: u8 = u8::MAX;
 
 /// Lists over pages `0..n`, linked both ways. The newest page is at the head, the next to be looked at is at the tail.
@@ -28,12 +27,10 @@ impl Lists {
         self.list.len() + list
     }
 
-    /// Units on a list.
     pub(crate) fn units(&self, list: usize) -> u64 {
         self.units[list]
     }
 
-    /// The list that a page is on.
     pub(crate) fn of(&self, page: u32) -> Option<usize> {
         let list = self.list[page as usize];
         (list != NONE).then_some(usize::from(list))
@@ -57,7 +54,6 @@ impl Lists {
         self.units[list] += units;
     }
 
-    /// Takes a page off its list, if it is on one.
     pub(crate) fn remove(&mut self, page: u32, units: u64) {
         let Some(list) = self.of(page) else {
             return;
@@ -69,7 +65,6 @@ impl Lists {
         self.units[list] -= units;
     }
 
-    /// Pages of a list from its tail on.
     pub(crate) fn pages(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         let end = self.end(list) as u32;
         let mut at = end;

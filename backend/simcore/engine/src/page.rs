@@ -126,7 +126,6 @@ impl Page {
         (self.0 >> HISTORY_SHIFT) as u8
     }
 
-    /// Whether it bears any of these flags.
     pub(crate) fn is(self, flags: u8) -> bool {
         self.0 & u64::from(flags) << FLAGS_SHIFT != 0
     }

@@ -43,7 +43,6 @@ impl Scanner {
         }
     }
 
-    /// Takes note that pages were promoted.
     pub(crate) fn note_promotions(&mut self) {
         self.promoted = true;
     }

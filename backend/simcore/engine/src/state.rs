@@ -32,7 +32,6 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// It freed so many units.
     pub(crate) fn note_freed(&mut self, units: u64) {
         self.piece_gap = self.piece_gap.saturating_sub(units);
     }
@@ -198,7 +197,6 @@ impl<'t> State<'t> {
         self.groups.is_empty() && self.kernel_lru.is_none() && self.pieces.units == 0
     }
 
-    /// Takes a page from one tier of memory to the other.
     pub(crate) fn shift(&mut self, page: u32, from: Tier, to: Tier) {
         let (units, kind) = (self.trace.size(page), self.trace.kind(page));
         self.used[from as usize][kind] -= units;
@@ -260,7 +258,6 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Whether pages of this kind can be evicted at all.
     pub(crate) fn can_evict(&self, kind: usize) -> bool {
         kind == Kind::File as usize || self.params.memory.swap.is_some()
     }

@@ -37,7 +37,6 @@ impl State<'_> {
         }
     }
 
-    /// Whether a page would be more than its tenant may have of DRAM.
     pub(crate) fn is_limited(&mut self, page: u32) -> bool {
         let units = self.trace.size(page);
         self.group_of(page).is_some_and(|group| {

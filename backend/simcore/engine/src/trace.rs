@@ -77,7 +77,6 @@ pub(crate) fn is_written(word: u32) -> bool {
     word & WRITTEN != 0
 }
 
-/// One row of an interval.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub page: u32,
@@ -85,7 +84,6 @@ pub(crate) struct Row {
     pub written: bool,
 }
 
-/// The rows of an interval by column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowColumns<'a> {
     /// As `row_page` reads them.
@@ -237,7 +235,6 @@ impl Trace {
         self.uniform
     }
 
-    /// Kinds of all pages.
     pub(crate) fn kinds(&self) -> &[u8] {
         &self.kinds
     }
@@ -252,7 +249,6 @@ impl Trace {
         found.map_or(0, |&tenant| usize::from(tenant))
     }
 
-    /// Tenants up to the last that has a page.
     pub(crate) fn tenants(&self) -> usize {
         self.tenants
             .iter()

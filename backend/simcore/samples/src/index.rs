@@ -66,7 +66,6 @@ impl Index {
         keys.map(|key| known.get(&key).copied()).collect()
     }
 
-    /// Remembers series.
     pub(crate) fn add(&self, found: impl IntoIterator<Item = (u128, SeriesRef)>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() > self.most {

@@ -84,7 +84,6 @@ pub struct Refusals {
     pub too_new: usize,
 }
 
-/// One series of a request.
 #[derive(Debug, Clone)]
 struct Series {
     key: u128,

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 
 use crate::params::Flash;
 
-/// Work other than reads, waiting on a die.
 struct Waiting {
     since_ns: u64,
     takes_ns: u64,

@@ -27,7 +27,6 @@ pub(crate) struct Log {
     open: Vec<Option<u32>>,
 }
 
-/// A slot that was written.
 #[derive(Clone, Copy)]
 pub(crate) struct Written {
     pub(crate) place: u32,

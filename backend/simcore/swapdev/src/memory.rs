@@ -101,7 +101,6 @@ impl Memory {
         self.dirty[at] = dirty;
     }
 
-    /// Pages in memory, from the hand on.
     pub(crate) fn pages(&self) -> impl Iterator<Item = u32> {
         let (before, after) = self.frames.split_at(self.hand.min(self.frames.len()));
         after.iter().chain(before).copied()

@@ -26,7 +26,6 @@ impl Random {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u32
     }
 
-    /// True with this probability.
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.unit() <= probability
     }

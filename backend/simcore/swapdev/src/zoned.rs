@@ -8,7 +8,6 @@ use crate::log::{Log, NONE};
 use crate::outcome::Counts;
 use crate::params::{Flash, SwapError, ZonePolicy, Zoned};
 
-/// Who writes a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer {
     pub(crate) cpu: u32,

@@ -69,7 +69,6 @@ impl Bounds {
         self.busy.as_deref()
     }
 
-    /// Whether counters are read at the end of an interval.
     pub(crate) fn is_counting(&self, end_wall_ns: i64, interval_seconds: u32) -> bool {
         let every = i64::from(self.budget.level().counters_every());
         let interval_ns = i64::from(interval_seconds) * SECOND_NS;

@@ -195,7 +195,6 @@ impl LiveSource {
         }
     }
 
-    /// What the host is, with another cluster.
     #[cfg(test)]
     pub(crate) fn with_cluster(&mut self, cluster: Cluster) -> Arc<Inventory> {
         self.counters_now();

@@ -48,7 +48,6 @@ struct Newest {
 }
 
 impl Shown {
-    /// Takes a whole collection.
     pub(crate) fn keep(&self, collection: &Collection) {
         self.keep_counters(&collection.sample, &collection.gone);
         let mut newest = self.lock();

@@ -14,7 +14,6 @@ use tierscope_sample::inventory::Inventory;
 use crate::collect::{Collector, CollectorConfig, Stamp};
 use crate::inventory;
 
-/// A recording in memory.
 pub(crate) struct Recording {
     /// Name of the archive or directory.
     pub(crate) name: String,

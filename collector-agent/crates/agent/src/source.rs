@@ -60,9 +60,7 @@ impl Collection {
     }
 }
 
-/// Reads the host.
 pub(crate) trait Source {
-    /// Reads everything at the end of an interval.
     fn collect(&mut self, end: IntervalEnd, order: &Order) -> Collection;
 
     /// Looks at what may change between two collections.

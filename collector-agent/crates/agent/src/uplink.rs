@@ -66,7 +66,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the collector tells the uplink.
 pub(crate) enum Signal {
     /// A batch was queued.
     Queued,

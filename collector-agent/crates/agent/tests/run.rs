@@ -84,7 +84,6 @@ fn start(server: &str, directory: &Path) -> Child {
     start_with(server, directory, "")
 }
 
-/// Starts the agent with more settings.
 fn start_with(server: &str, directory: &Path, settings: &str) -> Child {
     let config = directory.join("agent.toml");
     std::fs::write(&config, settings).expect("written");

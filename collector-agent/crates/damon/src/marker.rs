@@ -24,7 +24,6 @@ pub(crate) struct Marker {
 }
 
 impl Marker {
-    /// The marker of this process.
     pub(crate) fn of_this_process(root: &Root, mark: u64) -> Self {
         let pid = std::process::id();
         let start_time_ticks = Process::read(root, pid).map_or(0, |process| process.start_time_ticks);

@@ -17,7 +17,6 @@ pub(crate) trait Files: Send + Sync + std::fmt::Debug {
     fn read(&self, path: &Path) -> io::Result<String>;
     /// Writes a text with one call, as files of the kernel want it.
     fn write(&self, path: &Path, text: &str) -> io::Result<()>;
-    /// Names of the directories in a directory.
     fn directories(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Whether there is such a file or directory.
     fn exists(&self, path: &Path) -> bool;
@@ -55,7 +54,6 @@ impl Files for Disk {
     }
 }
 
-/// A directory of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Directory<'a> {
     files: &'a dyn Files,
@@ -63,18 +61,15 @@ pub(crate) struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// The directory of all kdamonds.
     pub(crate) fn kdamonds(files: &'a dyn Files, root: &Root) -> Self {
         Self::at(files, root, KDAMONDS)
     }
 
-    /// A directory of the kernel.
     pub(crate) fn at(files: &'a dyn Files, root: &Root, kernel_path: &str) -> Self {
         let path = root.join(kernel_path);
         Self { files, path }
     }
 
-    /// A directory below this one.
     pub(crate) fn below(&self, name: impl AsRef<Path>) -> Self {
         Self {
             files: self.files,
@@ -100,7 +95,6 @@ impl<'a> Directory<'a> {
         Ok(text.trim().to_owned())
     }
 
-    /// The number in a file.
     pub(crate) fn number(&self, name: &str) -> Result<u64, DamonError> {
         let text = self.read(name)?;
         text.parse().map_err(|_| DamonError::NoResult {

@@ -21,7 +21,6 @@ const BATCH_MINUTES: i64 = 120;
 /// The same where it is told by the hour.
 const OLDER_BATCH_MINUTES: i64 = 4 * 24 * 60;
 
-/// One simulated host.
 #[derive(Debug)]
 pub(crate) struct SimHost {
     pub(crate) name: String,
@@ -132,7 +131,6 @@ impl SimHost {
         minutes
     }
 
-    /// The next minute that it will give.
     pub(crate) fn next_minute(&self) -> i64 {
         self.minute
     }
@@ -183,7 +181,6 @@ impl SimHost {
         Ok(sealed)
     }
 
-    /// When it had booted at a minute, and as what.
     fn boot(&self, minute: i64) -> (i64, Arc<str>) {
         let boot = self.boots.iter().rfind(|(begin, _)| *begin < minute);
         boot.map_or_else(|| (minute, Arc::from("simulated")), Clone::clone)

@@ -8,7 +8,6 @@ use serde::Serialize;
 use tierscope_upload::Receipt;
 use tierscope_wire::Sealed;
 
-/// Minutes of a day.
 const DAY_MINUTES: f64 = 1440.0;
 
 /// Counts over all connections.
@@ -37,7 +36,6 @@ struct Counts {
     live_since: Option<Instant>,
 }
 
-/// The report as it is printed.
 #[derive(Debug, Serialize)]
 struct Printed {
     schema: &'static str,
@@ -117,7 +115,6 @@ impl Report {
         });
     }
 
-    /// A batch that was given up.
     pub(crate) fn count_error(&self, error: &anyhow::Error) {
         self.with(|counts| {
             counts.errors += 1;

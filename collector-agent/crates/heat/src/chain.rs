@@ -36,7 +36,6 @@ struct Active {
     fruitless: u32,
 }
 
-/// The chain of one host.
 pub(crate) struct FallbackChain {
     root: Root,
     names: NamePolicy,

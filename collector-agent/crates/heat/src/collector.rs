@@ -58,7 +58,6 @@ pub struct View {
     warnings: Vec<String>,
 }
 
-/// What there is to say of one service.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Standing {
     /// Listed processes.

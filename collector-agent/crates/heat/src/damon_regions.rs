@@ -42,7 +42,6 @@ struct Run {
     stretch: usize,
 }
 
-/// What was watched in a window.
 #[derive(Debug, Default)]
 struct Watched {
     /// Sorted by frame; a frame that several processes map belongs to the first.
@@ -304,7 +303,6 @@ impl DamonRegions {
         Ok(())
     }
 
-    /// Ends the interval of all groups.
     fn finish(&mut self, end: IntervalEnd, round: &mut HeatRound) {
         round.measured = self.begun.len();
         for folder in self.groups.values_mut() {

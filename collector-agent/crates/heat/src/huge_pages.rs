@@ -11,7 +11,6 @@ use tierscope_pagetable::uffd::scan::{Query, Scanner, category};
 use tierscope_rootfs::Root;
 use tierscope_sample::page_group::PageState;
 
-/// Looks up huge pages.
 #[derive(Debug)]
 pub(crate) struct HugePages {
     scanner: Scanner,

@@ -63,7 +63,6 @@ impl PageGroups {
         Some(is_one_interval(began, end, self.settings.interval_ns))
     }
 
-    /// Begins the reading of a process.
     pub(crate) fn reading(&mut self, process: &HeatProcess, observed: bool) -> ProcessReading<'_> {
         let id = (Arc::clone(&process.service), Arc::clone(&process.group));
         let group = self.groups.entry(id).or_insert_with(|| {

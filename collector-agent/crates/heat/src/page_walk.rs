@@ -20,7 +20,6 @@ pub(crate) trait PageReader: Sized {
     const NAME: &str;
     /// The back end in rows of heat.
     const BACKEND: Backend;
-    /// Why there is none.
     type Error;
 
     /// One for processes of up to `rss_limit_bytes`; `namer` says how mapped files may be called.

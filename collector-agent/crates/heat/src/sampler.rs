@@ -217,7 +217,6 @@ impl HeatBackend for SamplerBackend {
     }
 }
 
-/// Which events are on, where and when.
 fn plan(events: &EventSet, cores: usize, asked: &SamplingSettings) -> GroupPlan {
     let usual = if cores <= ALWAYS_ON_CORES { 1 } else { CORE_GROUPS };
     let groups = asked.core_groups.unwrap_or(usual).min(cores.max(1));
@@ -320,7 +319,6 @@ fn backend_of(kind: SamplerKind) -> Option<Backend> {
     }
 }
 
-/// The events of this host, if they are of the kind wanted.
 fn events_of(root: &Root, wanted: SamplerKind) -> Result<(EventSet, Backend), Refusal> {
     if !root.is_live() {
         return Err(Refusal {

@@ -47,7 +47,6 @@ enum Means {
     SoftDirty,
 }
 
-/// One process.
 struct Tracked {
     /// `None` with soft-dirty marks, which need nobody.
     tracker: Option<WriteTracker>,
@@ -127,7 +126,6 @@ impl WriteTracking {
         self.refused.clear();
     }
 
-    /// What the inventory says.
     pub(crate) fn state(&self) -> State {
         let refused = self.refused.values().next();
         match (self.tracked.len(), refused) {

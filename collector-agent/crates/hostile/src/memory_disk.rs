@@ -16,7 +16,6 @@ impl MemoryDisk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a file there.
     pub(crate) fn put(&self, path: &Path, bytes: &[u8]) {
         self.files().insert(path.to_owned(), bytes.to_vec());
     }

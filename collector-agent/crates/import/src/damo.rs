@@ -19,7 +19,6 @@ use crate::{damo_json, damo_text};
 /// Bytes of a file in which its form must show.
 const HEAD_BYTES: usize = 4096;
 
-/// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Json,

@@ -11,7 +11,6 @@ use crate::damo_record::{
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a line says.
 struct Line {
     end_ns: i64,
     target: u64,

@@ -45,7 +45,6 @@ struct Described {
     ids: Vec<u64>,
 }
 
-/// Reads a whole file.
 pub(crate) fn read(bytes: &[u8], limits: PerfLimits) -> Result<PerfRecording, PerfFileError> {
     if bytes.starts_with(MAGIC_OTHER_ORDER) {
         return Err(PerfFileError::Form(

@@ -194,7 +194,6 @@ struct Group {
     files: [HashSet<FilePage>; 3],
 }
 
-/// The recorded host.
 struct Host<'a> {
     plan: &'a PerfIntervalPlan<'a>,
     identity: &'a PerfIdentity,

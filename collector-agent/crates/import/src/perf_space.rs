@@ -120,7 +120,6 @@ impl AddressSpace {
         is_file.then(|| (Arc::clone(&piece.name), piece.file, offset / PAGE_BYTES))
     }
 
-    /// The mappings by address.
     pub(crate) fn mappings(&self) -> impl Iterator<Item = PageMapping> {
         self.pieces.iter().filter_map(|(start, piece)| {
             let kind = piece.kind?;

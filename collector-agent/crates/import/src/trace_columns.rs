@@ -183,7 +183,6 @@ impl Numbers {
     }
 }
 
-/// The rows of one row group.
 pub(crate) struct GroupRows {
     numbers: [Numbers; 4],
     kinds: Decoder<ByteArrayType>,

@@ -16,7 +16,6 @@ use crate::trace_pages::{Access, PageRange, UNIT_BYTES};
 use crate::trace_tiles::TraceTiles;
 
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
-/// The one process of a trace.
 const PROCESS: ProcessKey = ProcessKey {
     pid: 0,
     start_time_ticks: 0,

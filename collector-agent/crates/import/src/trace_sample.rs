@@ -18,7 +18,6 @@ use crate::trace_pages::Access;
 const TURNS: u64 = 12;
 /// Share by which a period is randomised at most, so that regular access patterns do not alias.
 const PERIOD_JITTER: f64 = 0.05;
-/// Shorter periods are not randomised.
 const SHORTEST_RANDOM_PERIOD: f64 = 20.0;
 const KINDS: [PageKind; 3] = [PageKind::Anon, PageKind::File, PageKind::Tmpfs];
 /// Page numbers beyond it are no user addresses of any processor.

@@ -169,7 +169,6 @@ impl Epoch {
     }
 }
 
-/// The range that holds a page.
 fn find_range(ranges: &[PageRange], kind: PageKind, page: u64) -> Option<usize> {
     let index = ranges.partition_point(|range| (range.kind, range.last) < (kind, page));
     let range = ranges.get(index)?;

@@ -496,7 +496,6 @@ fn numbers_of_the_json_may_be_numbers_or_shares_and_the_start_may_be_missing() {
     assert!(error.to_string().starts_with("record 1, snapshot 1: "), "{error}");
 }
 
-/// Reads, and does everything with what was read.
 fn exercise(bytes: &[u8]) {
     let limits = DamoLimits {
         text_bytes: 4 << 20,

@@ -170,7 +170,6 @@ fn fold_all(reader: &PageTraceReader, intervals: &[TraceInterval]) -> Vec<Folded
         .collect()
 }
 
-/// A trace with what is made of it.
 struct Whole {
     intervals: Vec<TraceInterval>,
     pages: Accessed,

@@ -67,7 +67,6 @@ impl Crew {
         self.done.iter().map(|done| done.0.load(Ordering::Relaxed)).sum()
     }
 
-    /// Whether the measurement is over.
     pub(crate) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

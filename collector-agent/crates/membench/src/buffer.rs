@@ -18,7 +18,6 @@ const MPOL_BIND: libc::c_int = 2;
 const MASK_BITS: usize = 1024;
 const MASK_WORDS: usize = MASK_BITS / u64::BITS as usize;
 
-/// Which pages a buffer is to be made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Huge ones, as far as the kernel has them.
@@ -52,7 +51,6 @@ impl Region {
         self.start.as_ptr()
     }
 
-    /// Its length.
     pub(crate) fn bytes(self) -> usize {
         self.bytes
     }
@@ -114,7 +112,6 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// All of it.
     pub(crate) fn region(&self) -> Region {
         self.region
     }

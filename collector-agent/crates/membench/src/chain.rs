@@ -5,7 +5,6 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A sequence of its own for each seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15 | 1)
     }

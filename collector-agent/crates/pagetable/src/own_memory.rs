@@ -45,25 +45,21 @@ impl OwnMemory {
         start..start + (self.pages * self.page_bytes) as u64
     }
 
-    /// The page that an address is in.
     pub(crate) fn page_of(&self, address: u64) -> Option<usize> {
         let inside = self.addresses().contains(&address);
         inside.then(|| (address - self.addresses().start) as usize / self.page_bytes)
     }
 
-    /// Its bytes.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the whole mapping, which is initialised with zeros and which nothing else refers to.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.pages * self.page_bytes) }
     }
 
-    /// Writes to a page.
     pub(crate) fn write(&mut self, page: usize) {
         // SAFETY: `at` is inside the mapping, which nothing else refers to.
         unsafe { self.at(page).write_volatile(1) };
     }
 
-    /// Reads from a page.
     pub(crate) fn read(&self, page: usize) {
         // SAFETY: `at` is inside the mapping, and no exclusive reference to it exists.
         unsafe { self.at(page).read_volatile() };

@@ -15,7 +15,6 @@ use tierscope_sample::vma_fold::ProcessKey;
 use crate::page_draw::PageDraw;
 use crate::process::{ProcessFiles, Unmeasured};
 
-/// Bytes of one entry.
 const ENTRY_BYTES: usize = 8;
 /// Bytes asked for at once: the entries of 131,072 pages.
 const CHUNK_BYTES: usize = 1 << 20;

@@ -134,7 +134,6 @@ impl Host {
         (0..self.frames()).filter(is_marked).collect()
     }
 
-    /// What an access to a frame does.
     fn touch(&self, frame: u64) {
         let mut bitmap = self.bitmap();
         bitmap[frame as usize / 8] &= !(1 << (frame % 8));

@@ -315,7 +315,6 @@ fn sample_fields() -> Vec<(&'static str, u64, Vec<u8>)> {
     ]
 }
 
-/// A layout with every field.
 fn every_field() -> Layout {
     let fields = sample_fields();
     Layout {

@@ -74,7 +74,6 @@ impl SamplerOptions {
         })
     }
 
-    /// Whether it can be sampled so.
     pub(crate) fn check(&self) -> Result<(), PerfError> {
         let page_bytes = rustix::param::page_size();
         let ring_pages = self.ring_bytes / page_bytes;
@@ -100,7 +99,6 @@ fn ring_bytes(cpus: usize) -> usize {
     (1 << share.ilog2()).clamp(*RING_BYTES.start(), *RING_BYTES.end())
 }
 
-/// CPUs that are online.
 fn online_cpus(root: &Root) -> Result<Vec<u32>, PerfError> {
     let path = "/sys/devices/system/cpu/online";
     let fail = |problem: String| PerfError::Pmu {

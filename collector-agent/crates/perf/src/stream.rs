@@ -43,7 +43,6 @@ enum Owner {
     Stream(usize),
 }
 
-/// All that a sampler has opened.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) shape: SampleShape,
@@ -82,7 +81,6 @@ impl Stream {
         }
     }
 
-    /// Stops it.
     pub(crate) fn end(&mut self, now_ns: u64) -> Result<(), Errno> {
         if self.on.is_on() {
             for descriptor in &self.descriptors {

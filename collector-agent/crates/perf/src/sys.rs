@@ -53,7 +53,6 @@ impl Descriptor {
         checked(unsafe { ioctls::ENABLE(self.raw(), 0) })
     }
 
-    /// Stops it.
     pub(crate) fn disable(&self) -> Result<(), Errno> {
         // SAFETY: an open perf event; the argument is a flag.
         checked(unsafe { ioctls::DISABLE(self.raw(), 0) })
@@ -185,7 +184,6 @@ impl Memory {
         self.base.as_ptr().cast()
     }
 
-    /// Bytes of the ring.
     pub(crate) fn data_bytes(&self) -> usize {
         self.data_bytes
     }

@@ -30,7 +30,6 @@ impl PageCount {
     }
 }
 
-/// One access, as a sample tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) pid: u32,

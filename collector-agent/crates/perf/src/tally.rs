@@ -63,7 +63,6 @@ impl Tally {
         }
     }
 
-    /// Samples with this id are of that event.
     pub(crate) fn add_source(&mut self, id: u64, event: usize, meaning: Meaning) {
         let source = Source { event, meaning };
         self.only_source = (self.samples.len() == 1).then_some(source);

@@ -55,7 +55,6 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Takes over what was opened, and enables what is on first.
     pub(crate) fn new(
         options: SamplerOptions,
         opened: Opened,

@@ -116,7 +116,6 @@ fn huge_page_bytes(reader: &mut Reader) -> Option<i64> {
     bytes
 }
 
-/// What a line says of a mapping.
 struct Line {
     kind: Kind,
     huge: bool,

@@ -318,7 +318,6 @@ impl Reader {
         !after_others
     }
 
-    /// Hands out what is complete, and says whether that was any.
     fn hand_out_lines(&mut self, line: &mut impl FnMut(&str)) -> bool {
         let mut start = 0;
         while let Some(length) = self.buffer[start..].iter().position(|byte| *byte == b'\n') {

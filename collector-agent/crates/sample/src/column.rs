@@ -11,7 +11,6 @@ pub enum ColumnValue<'a> {
 
 /// Numbers of a column that add up.
 pub(crate) trait Sum: Sized {
-    /// The sum of both.
     fn sum(self, other: Self) -> Self;
 }
 

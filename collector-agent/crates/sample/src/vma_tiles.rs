@@ -22,7 +22,6 @@ struct Epoch {
     resident_bytes: Vec<f64>,
 }
 
-/// Bytes of one row in one interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowBytes {
     active: f64,

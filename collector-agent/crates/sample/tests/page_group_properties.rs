@@ -171,7 +171,6 @@ fn fold(group: &mut PageGroup, now: usize, minute: &Minute) -> Folded {
     group.finish(end_of(now))
 }
 
-/// What a page is, for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Id {
     Heap(u64, u64),

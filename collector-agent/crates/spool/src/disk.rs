@@ -51,7 +51,6 @@ fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// The file at its beginning, and whether it is new.
 fn open_for_writing(path: &Path) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     match options.write(true).open(path) {

@@ -8,7 +8,6 @@ pub(crate) const HEADER_BYTES: usize = 20;
 /// Largest payload; a length beyond it is damage.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
 
-/// The bytes of a record.
 pub(crate) fn encode(seq: u64, payload: &[u8]) -> Vec<u8> {
     let length = payload.len() as u32;
     let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len());

@@ -125,7 +125,6 @@ fn read(reader: &mut Reader, directory: &str, place: [u32; 3], is_refreshed: boo
     })
 }
 
-/// Numbers of the directories in a directory.
 fn numbers(reader: &Reader, path: &str) -> Result<Vec<u32>, Missing> {
     let names = reader.list(path)?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();

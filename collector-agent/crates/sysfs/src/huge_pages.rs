@@ -3,7 +3,6 @@
 use tierscope_rootfs::{Missing, Reader};
 
 const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage";
-/// Files of a pool.
 const POOL_FILES: [&str; 3] = ["nr_hugepages", "free_hugepages", "surplus_hugepages"];
 
 /// The reserved pools of a node: `nr_hugepages[2048kB]`, `free_hugepages[..]`, `surplus_hugepages[..]`, in huge pages of

@@ -48,7 +48,6 @@ pub fn read(reader: &mut Reader) -> Outcome<ByGroup> {
     reader.parse("/sys/kernel/debug/lru_gen", parse)
 }
 
-/// A line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line<'a> {
     Group(&'a str),

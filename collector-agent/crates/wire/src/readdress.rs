@@ -168,7 +168,6 @@ mod tests {
         assert_eq!(kinds, [true; 6], "the examples have every kind");
     }
 
-    /// A time that is new in the contract has to be shifted too.
     #[test]
     fn every_time_of_the_contract_is_known() {
         let mut found = Vec::new();

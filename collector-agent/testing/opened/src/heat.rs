@@ -53,7 +53,6 @@ impl WideColumns {
     }
 }
 
-/// Reads a block.
 pub(crate) fn decode(block: &proto::HeatBlock, texts: &Texts) -> Result<Vec<HeatRow>, OpenError> {
     check_narrow_columns(block)?;
     let wide = WideColumns::read(block)?;
@@ -113,7 +112,6 @@ fn check_narrow_columns(block: &proto::HeatBlock) -> Result<(), OpenError> {
     check_length("store_samples", block.store_samples.len(), sampled)
 }
 
-/// Reads a gap block.
 pub(crate) fn decode_gaps(block: &proto::GapBlock, texts: &Texts) -> Result<Vec<GapRow>, OpenError> {
     let n = block.service_ref.len();
     check_length("group_ref", block.group_ref.len(), n)?;

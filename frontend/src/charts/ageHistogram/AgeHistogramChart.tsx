@@ -30,7 +30,6 @@ function legendOf(scheme: SchemeInfo | undefined, words: AgeWords): LegendItem[]
   return [...coloured, { label: `${words.bound}: ${words.atLeast}`, hatched: true }]
 }
 
-/** Whether any bucket has bytes. */
 export function hasBytes(buckets: AgeBucket[]): boolean {
   return buckets.some((bucket) => bytesIn(bucket) > 0)
 }

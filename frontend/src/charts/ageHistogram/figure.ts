@@ -25,7 +25,6 @@ export interface AgeWords {
   next: string
 }
 
-/** The words for ages. */
 export const ageWords: AgeWords = {
   axis: 'age, intervals since last activity',
   column: 'age (intervals)',

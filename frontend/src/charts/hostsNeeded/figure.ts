@@ -13,7 +13,6 @@ export interface NeededHosts {
   hosts_with_swap: number | null
 }
 
-/** Colours of the plans: with tiering in that of CXL. */
 export const planColours = { without: costColours.total, with: tierColour('cxl'), swap: tierColour('swap') } as const
 
 /** Whether any quarter was planned with swap. */

@@ -9,7 +9,6 @@ export interface ColourRange {
   cutsHigh: boolean
 }
 
-/** The scale where no cell is active. */
 export const wholeRange: ColourRange = { low: 1, high: cellMaximum, cutsLow: false, cutsHigh: false }
 
 /** The shares of active cells in view that lie below the ends of a scale that is not full. */

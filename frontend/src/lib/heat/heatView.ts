@@ -58,7 +58,6 @@ export function fetchRange(box: Box, extent: Extent): { t0: number; t1: number }
 
 /** Rows that a heatmap shows apart on an ordinary screen; more are merged to so many. */
 const shownRows = 512
-/** Rows of the finest answer. */
 const finestRows = 1024
 
 /** The rows to fetch for a view, null for all: every row once a zoom leaves no more of them than a screen shows apart. */

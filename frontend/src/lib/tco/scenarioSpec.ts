@@ -19,7 +19,6 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value at a path; undefined where there is none. */
 export function valueAt(spec: Json | undefined, path: string): Json | undefined {
   return path.split('.').reduce<Json | undefined>((at, key) => {
     if (Array.isArray(at)) return at[Number(key)]
@@ -27,7 +26,6 @@ export function valueAt(spec: Json | undefined, path: string): Json | undefined 
   }, spec)
 }
 
-/** The number at a path; null where there is none. */
 export function numberAt(spec: Json | undefined, path: string): number | null {
   const value = valueAt(spec, path)
   return typeof value === 'number' ? value : null

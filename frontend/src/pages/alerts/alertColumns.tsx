@@ -11,7 +11,6 @@ import { SubjectLink } from './SubjectLink'
 import type { StateWords } from './useStateWords'
 import { timeColumn } from '../../ui/tables/figureColumn'
 
-/** What is noted on an alert, as one text. */
 function noted({ acknowledged, silenced_by: silences, inhibited_by: others, origin }: Alert): string {
   return [
     ...(acknowledged === null ? [] : [`acknowledged by ${acknowledged.by}`]),

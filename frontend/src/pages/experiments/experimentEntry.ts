@@ -50,7 +50,6 @@ export interface NamedArms {
   seed: number | null
 }
 
-/** The arms of a proposal. */
 export function armsOf(proposal: CanaryProposal | null): NamedArms | null {
   if (proposal === null) return null
   return {

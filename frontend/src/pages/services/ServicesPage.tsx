@@ -11,7 +11,6 @@ import { useListSearch } from '../shell/useListSearch'
 import { ServicesTable } from './ServicesTable'
 import { TextField } from '../../ui/inputs/fields'
 
-/** All services. */
 export function ServicesPage(): ReactNode {
   const { range } = useTimeRange()
   const { q, sort, setQ, setSort } = useListSearch('/services', '-gain')

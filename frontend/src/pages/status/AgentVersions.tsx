@@ -22,7 +22,6 @@ function countVersions(hosts: HostSummary[]): VersionCount[] {
   return [...counts].map(([version, count]) => ({ version, hosts: count })).sort((a, b) => b.hosts - a.hosts)
 }
 
-/** Which agent versions are out there. */
 export function AgentVersions({ hosts }: { hosts: HostSummary[] | undefined }) {
   return (
     <DataTable

@@ -73,7 +73,6 @@ export function useScenario() {
   }
 }
 
-/** A scenario and the ways to change it. */
 export type ScenarioState = ReturnType<typeof useScenario>['scenario']
 
 /** The ways to change the scenario; all but `move` write to the URL. */

@@ -11,7 +11,6 @@ import {
 
 type Telling<Props> = Omit<Props, 'onChange'> & { onText: (text: string) => void }
 
-/** A text input that tells its text. */
 export function TextField({ onText, ...props }: Telling<TextInputProps>) {
   return <TextInput {...props} onChange={(event) => onText(event.currentTarget.value)} />
 }
@@ -21,12 +20,10 @@ export function TextAreaField({ onText, ...props }: Telling<TextareaProps>) {
   return <Textarea {...props} onChange={(event) => onText(event.currentTarget.value)} />
 }
 
-/** A password input that tells its text. */
 export function PasswordField({ onText, ...props }: Telling<PasswordInputProps>) {
   return <PasswordInput {...props} onChange={(event) => onText(event.currentTarget.value)} />
 }
 
-/** A switch that tells whether it is on. */
 export function SwitchField({
   onChecked,
   ...props

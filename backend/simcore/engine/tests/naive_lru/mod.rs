@@ -35,7 +35,6 @@ impl Uses {
     }
 }
 
-/// What a look gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Empty,

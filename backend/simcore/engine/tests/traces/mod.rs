@@ -8,7 +8,6 @@ use tierscope_engine::{
     Params, Policy, Rows, Scan, Swap, SwapDevice, Tenant, Tpp, Trace, Watermarks,
 };
 
-/// Columns of a trace.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     pub(crate) intervals: usize,
@@ -240,7 +239,6 @@ pub(crate) fn tenants() -> impl Strategy<Value = Vec<Tenant>> {
     prop_oneof![Just(Vec::new()), proptest::collection::vec(tenant, 2)]
 }
 
-/// Any simulation.
 pub(crate) fn params() -> impl Strategy<Value = Params> {
     let offload = prop_oneof![
         Just(None),

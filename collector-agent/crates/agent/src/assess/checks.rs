@@ -53,7 +53,6 @@ pub(super) enum Outcome {
     NotKnown,
 }
 
-/// One check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Check {
     pub(super) id: &'static str,

@@ -29,7 +29,6 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// The newest reading.
     pub(super) fn last(&self) -> &Reading {
         &self.readings[self.readings.len() - 1]
     }
@@ -82,7 +81,6 @@ impl Host {
     }
 }
 
-/// Growth of a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Growth {
     pub(super) count: i64,

@@ -37,7 +37,6 @@ pub(super) enum State {
 }
 
 impl State {
-    /// In words.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Ready => "ready: the kernel tiers, and nothing stands in the way",
@@ -75,7 +74,6 @@ pub(super) struct Assessment {
     pub(super) next_step: String,
 }
 
-/// Judges a host.
 pub(super) fn assess(host: &Host) -> Assessment {
     let inventory = &host.last().inventory;
     let tiering = doctor::judge(inventory, host.last().moves());

@@ -38,7 +38,6 @@ impl Allowance {
         (lacking > 0.0).then(|| Duration::from_secs_f64(lacking / self.bytes_per_second))
     }
 
-    /// Takes what was sent.
     pub(crate) fn take(&mut self, bytes: usize) {
         self.left_bytes -= bytes as f64;
     }

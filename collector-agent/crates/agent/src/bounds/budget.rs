@@ -92,7 +92,6 @@ impl Level {
         }
     }
 
-    /// Whether heat is measured at all.
     pub(crate) fn has_heat(self) -> bool {
         self < Self::NoHeat
     }

@@ -146,7 +146,6 @@ impl GuardCount {
         }
     }
 
-    /// The count.
     pub(crate) fn intervals(&self) -> u64 {
         self.intervals
     }

@@ -72,7 +72,6 @@ impl Frame {
         }
     }
 
-    /// The section of a file in a scope, made if it is new.
     pub(crate) fn section(&mut self, scope: &str, source: &str) -> SectionId {
         self.prefix.clear();
         self.prefix.extend([scope, "|", source, "|"]);

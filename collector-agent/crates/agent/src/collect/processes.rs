@@ -40,7 +40,6 @@ struct Sums {
     placement: Placement,
 }
 
-/// The rounds over the processes of a host.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     timer: Timer,

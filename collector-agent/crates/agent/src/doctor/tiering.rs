@@ -41,7 +41,6 @@ impl Moves {
     }
 }
 
-/// The answer, with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tiering {
     /// `on`, `partly`, `off`, `not possible` or `unknown`.

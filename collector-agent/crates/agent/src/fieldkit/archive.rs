@@ -89,7 +89,6 @@ impl Archive {
         wanted + RESERVED_BYTES <= self.limit_bytes
     }
 
-    /// Adds a member.
     pub(crate) fn add(&mut self, name: &str, content: &[u8]) -> Result<()> {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);

@@ -75,7 +75,6 @@ fn is_controller(name: &str) -> bool {
     })
 }
 
-/// Node of each CPU.
 fn node_of_cpus(reader: &mut Reader) -> BTreeMap<u32, u32> {
     let mut of_cpus = BTreeMap::new();
     for node in nodes::ids(reader).unwrap_or_default() {

@@ -69,7 +69,6 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Those of the nodes of an inventory.
     pub(crate) fn of_nodes(inventory: &Inventory) -> Self {
         let nodes = inventory.nodes.iter().filter_map(|node| node.memory_bytes);
         Self {

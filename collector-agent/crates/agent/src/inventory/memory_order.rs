@@ -26,7 +26,6 @@ pub(crate) enum TierOrder {
 }
 
 impl TierOrder {
-    /// The name in the contract.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -63,7 +62,6 @@ pub(crate) enum Lower {
     NotKnown(Vec<u32>),
 }
 
-/// Nodes with memory by what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemoryOrder {
     pub(crate) tiers: TierOrder,
@@ -82,7 +80,6 @@ pub(crate) struct MemoryOrder {
 }
 
 impl MemoryOrder {
-    /// Of a host.
     pub(crate) fn of(inventory: &Inventory) -> Self {
         let nodes = || inventory.nodes.iter().filter(|node| has_memory(node));
         let of_class = |classes: &[&str]| -> Vec<u32> {
@@ -168,7 +165,6 @@ impl MemoryOrder {
     }
 }
 
-/// Whether a node has memory, or does not say that it has none.
 pub(crate) fn has_memory(node: &Node) -> bool {
     node.memory_bytes.is_none_or(|bytes| bytes > 0)
 }

@@ -87,7 +87,6 @@ pub(crate) fn noun(tree: &str) -> &'static str {
     }
 }
 
-/// What made a tree, where it says so.
 fn tool(reader: &mut Reader) -> Option<String> {
     if reader.root().join("/insights_commands").exists() {
         return Some("insights-client".to_owned());

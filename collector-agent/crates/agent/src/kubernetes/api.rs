@@ -54,7 +54,6 @@ pub(crate) struct Told {
     pub(crate) problem: Option<String>,
 }
 
-/// A pod as the API server has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToldPod {
     pub(crate) namespace: String,

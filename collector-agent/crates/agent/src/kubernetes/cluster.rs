@@ -111,7 +111,6 @@ impl Cluster {
         };
     }
 
-    /// What is known.
     pub(crate) fn told(&self) -> &Told {
         &self.told
     }
@@ -128,7 +127,6 @@ impl Cluster {
         self.told.problem.as_deref().map(finding)
     }
 
-    /// Waits for an answer, for tests.
     #[cfg(test)]
     pub(super) fn wait(&mut self) {
         let answer = self.answers.recv().expect("the thread lives");

@@ -85,7 +85,6 @@ fn answer(status: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Head of a request.
 fn head(stream: &mut impl Read) -> String {
     let mut head = String::new();
     let mut lines = BufReader::new(stream);

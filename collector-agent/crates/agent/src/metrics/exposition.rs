@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// A page that grows metric by metric.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     text: String,
@@ -13,7 +12,6 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// The text.
     pub(super) fn into_text(self) -> String {
         self.text
     }
@@ -24,7 +22,6 @@ impl Page {
         self.header = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    /// One sample of the metric that was begun last.
     pub(super) fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
         self.text.push_str(&std::mem::take(&mut self.header));
         self.text.push_str(&self.name);
@@ -40,13 +37,11 @@ impl Page {
         let _ = writeln!(self.text, "{end} {value}");
     }
 
-    /// A gauge of one sample.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.metric(name, "gauge", help);
         self.sample(&[], value);
     }
 
-    /// A counter of one sample.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: f64) {
         self.metric(name, "counter", help);
         self.sample(&[], value);

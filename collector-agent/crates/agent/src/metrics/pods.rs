@@ -13,7 +13,6 @@ use super::services::HeatByPlace;
 use super::tiers::MOVES;
 use crate::source::FoundPods;
 
-/// What is known of a node with pods.
 pub(super) struct Node<'a> {
     pub(super) readings: &'a Readings,
     pub(super) inventory: &'a Inventory,

@@ -16,9 +16,7 @@ use tierscope_sample::inventory::Inventory;
 use crate::collect::{Collected, Collector, Gone, ProcessFiles, largest_processes};
 use crate::inventory;
 
-/// Values by name.
 type Values = BTreeMap<String, Option<i64>>;
-/// Values by source.
 type Sources = BTreeMap<String, Values>;
 
 /// Everything that was read, by what it belongs to.
@@ -94,7 +92,6 @@ fn base(name: &str) -> &str {
     name.split_once('[').map_or(name, |(base, _)| base)
 }
 
-/// The object of one snapshot.
 pub(super) fn json(
     collector: &mut Collector,
     collected: &Collected,
@@ -223,7 +220,6 @@ const SHOWN: [&str; 8] = [
     "pswpout",
 ];
 
-/// The summary of one snapshot.
 pub(super) fn text(
     collector: &mut Collector,
     collected: &Collected,

@@ -83,7 +83,6 @@ impl<'a> Delivery<'a> {
         &self.credential.host_id
     }
 
-    /// The stream's id.
     pub(crate) fn stream_id(&self) -> [u8; 16] {
         self.stream_id
     }
@@ -141,7 +140,6 @@ impl<'a> Delivery<'a> {
 }
 
 impl Delivered {
-    /// Adds what another stream delivered.
     pub(crate) fn add(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.duplicates += other.duplicates;

@@ -15,13 +15,11 @@ const INTERVALS_PER_CONTENT: usize = 120;
 
 /// A recording that is folded to heat.
 pub(crate) trait HeatSource {
-    /// What it is, for the summary.
     fn kind(&self) -> &'static str;
 
     /// What it is, for the service's entry in the inventory.
     fn rule(&self) -> &'static str;
 
-    /// Number of intervals.
     fn intervals(&self) -> i64;
 
     /// Time from the first interval's begin to the last one's end.

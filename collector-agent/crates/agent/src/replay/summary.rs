@@ -41,7 +41,6 @@ pub(crate) struct RecordingSummary {
     pub(crate) working_sets: Vec<WorkingSetSummary>,
 }
 
-/// The summary for people.
 pub(crate) fn describe(summary: &Summary) -> String {
     let mut lines = vec![format!(
         "host {} ({})",

@@ -39,7 +39,6 @@ fn default_timeout_ms() -> u64 {
     400
 }
 
-/// Unit in which a service gives its latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub(crate) enum LatencyUnit {
     /// Seconds, as Prometheus advises.
@@ -58,7 +57,6 @@ pub(crate) enum LatencyUnit {
 }
 
 impl LatencyUnit {
-    /// Nanoseconds of one unit.
     pub(super) fn nanoseconds(self) -> f64 {
         match self {
             Self::Seconds => 1e9,

@@ -8,7 +8,6 @@ use serde::Deserialize;
 /// Labels of a sample, in the order of the text.
 pub(super) type Labels<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
-/// One sample.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample<'a> {
     pub(super) name: &'a str,
@@ -17,7 +16,6 @@ pub(super) struct Sample<'a> {
 }
 
 impl Sample<'_> {
-    /// The value of a label.
     pub(super) fn label(&self, name: &str) -> Option<&str> {
         let label = self.labels.iter().find(|(own, _)| *own == name);
         label.map(|(_, value)| value.as_ref())
@@ -141,7 +139,6 @@ impl Selector {
                 .all(|(name, value)| sample.label(name) == Some(value.as_str()))
     }
 
-    /// The name, for messages.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

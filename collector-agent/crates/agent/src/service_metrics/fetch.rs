@@ -64,7 +64,6 @@ impl Fetcher {
         Ok(Fetched { text, age_s: None })
     }
 
-    /// Reads a file.
     pub(super) fn file(path: &Path) -> Result<Fetched, String> {
         let fail = |error: std::io::Error| format!("its file cannot be read: {error}");
         let file = open_plain(path).map_err(fail)?;

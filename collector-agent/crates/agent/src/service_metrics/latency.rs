@@ -13,7 +13,6 @@ impl Histogram {
         }
     }
 
-    /// Whether it has any bucket.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

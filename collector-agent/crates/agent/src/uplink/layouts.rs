@@ -30,7 +30,6 @@ impl LayoutStore {
         self.directory.join(hash_hex)
     }
 
-    /// Keeps a layout.
     pub(crate) fn keep(&mut self, layout: &Arc<Layout>) -> Result<()> {
         if self
             .newest

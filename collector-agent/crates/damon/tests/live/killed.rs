@@ -92,7 +92,6 @@ impl Agent {
         assert!(lines.any(|line| line.unwrap() == "on"));
     }
 
-    /// SIGKILL.
     fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

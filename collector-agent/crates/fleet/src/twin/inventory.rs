@@ -13,7 +13,6 @@ use crate::twin::panel::{backend, slow_class};
 /// 2^20 bytes, in which bandwidths are told.
 const MIB_PER_GB: f64 = 1e9 / 1_048_576.0;
 
-/// The inventory of a host.
 pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
     let law = &host.law;
     let settings = &laws.settings[&law.settings];
@@ -51,7 +50,6 @@ pub(crate) fn inventory(host: &Host, laws: &Laws) -> Inventory {
     }
 }
 
-/// The nodes of a host and the tiers that its kernel makes of them.
 fn nodes(law: &HostLaw, laws: &Laws) -> (Vec<Node>, Vec<Tier>) {
     let mut nodes = vec![node(0, law.dram_gib, law.cpus, &laws.memory["dram"], "dram")];
     let mut tiers = vec![Tier {

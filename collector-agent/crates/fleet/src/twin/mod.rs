@@ -111,7 +111,6 @@ impl TwinHost {
         }
     }
 
-    /// What the host is.
     pub(crate) fn inventory(&self) -> Inventory {
         inventory::inventory(&self.host, &self.laws)
     }

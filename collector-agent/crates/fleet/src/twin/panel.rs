@@ -176,7 +176,6 @@ struct Seeing {
 }
 
 impl Seeing {
-    /// The pages of the panel of one population.
     fn pages(&self, index: usize, population: &Population, mapping: &PageMapping) -> Vec<PageState> {
         let draws = Draws::new(mix(self.seed, 13))
             .branch(index as u64)

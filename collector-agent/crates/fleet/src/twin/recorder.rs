@@ -13,7 +13,6 @@ use tierscope_twin::truth::{ServedCounts, ServedTruth, Truth, WindowTruth, Windo
 /// What DRAM would serve is told of whole hours.
 const HOUR_INTERVALS: u32 = 60;
 
-/// What a host tells a recorder.
 #[derive(Debug)]
 pub(super) struct Teller {
     recorder: Arc<TruthRecorder>,

@@ -10,7 +10,6 @@ use crate::backend::{HeatProcess, HeatRound, HeatSettings};
 use crate::chain::FallbackChain;
 use crate::resident;
 
-/// The chains of one host.
 pub(crate) struct SizedChain {
     chain: FallbackChain,
     /// Measures who is too large for the back end in use there.

@@ -17,7 +17,6 @@ const FEWEST_PAGES: usize = 100;
 /// Share of a panel that changes in an interval: 1 in this many.
 const TURNOVER: u64 = 60;
 
-/// A page of a panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Member {
     pub(crate) process: ProcessKey,
@@ -31,7 +30,6 @@ pub(crate) struct Member {
 /// Number of a group, and kind of page.
 type Stratum = (usize, PageKind);
 
-/// What was found in a stratum in one draw.
 #[derive(Debug, Default)]
 struct StratumDraw {
     resident_pages: u64,

@@ -19,7 +19,6 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// The order of a secret from a cursor on.
     pub(super) fn new(
         (secret, cursor): (u64, u64),
         wanted: usize,
@@ -48,7 +47,6 @@ impl Choice {
         (mix(self.secret ^ address).wrapping_sub(self.cursor), address)
     }
 
-    /// Offers a page.
     pub(super) fn offer(&mut self, address: u64, seen: Seen) {
         let place = self.place(address);
         if self.chosen.len() >= self.wanted && self.chosen.last().is_some_and(|last| *last <= place) {

@@ -281,7 +281,6 @@ impl PageFollower {
     }
 }
 
-/// Pages of all ranges together.
 fn pages_of(ranges: &[std::ops::Range<u64>], page_bytes: u64) -> u64 {
     ranges
         .iter()

@@ -116,7 +116,6 @@ mod tests {
         assert_eq!(equal, [region(0, 6, 1), region(6, 8, 1)]);
     }
 
-    /// What damo does, region by region.
     fn as_damo(recorded: &[DamoRegion]) -> Vec<DamoRegion> {
         let mut made: Vec<(DamoRegion, u32)> = Vec::new();
         let mut waiting: Vec<_> = recorded.iter().rev().copied().collect();

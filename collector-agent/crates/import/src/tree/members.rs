@@ -34,7 +34,6 @@ impl Default for Limits {
     }
 }
 
-/// What a member is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Directory,

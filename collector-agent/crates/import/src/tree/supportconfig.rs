@@ -20,7 +20,6 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// Files that are written.
 const MAX_FILES: usize = 20_000;
 
-/// The directory of a report: this one, or the only one in it.
 pub(crate) fn report_in(directory: &Path) -> Option<PathBuf> {
     let is_report = |place: &Path| NAMES.iter().any(|name| place.join(name).is_file());
     if is_report(directory) {

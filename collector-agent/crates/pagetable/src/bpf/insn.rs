@@ -165,7 +165,6 @@ impl Assembler {
         self.push(CALL, 0, 0, 0, helper);
     }
 
-    /// Calls a function of the kernel by its type id.
     pub(crate) fn call_kernel(&mut self, type_id: u32) {
         self.push(CALL, 0, KERNEL_FUNCTION, 0, type_id.cast_signed());
     }

@@ -27,7 +27,6 @@ pub(crate) mod word {
     pub(crate) const TABLES: i16 = 56;
 }
 
-/// Entries of any table.
 pub(crate) const TABLE_ENTRIES: usize = 512;
 /// Most records of one run.
 pub(crate) const MAX_RECORDS: usize = 1024;

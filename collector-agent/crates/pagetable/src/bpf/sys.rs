@@ -100,7 +100,6 @@ pub(crate) struct FuncInfo {
     pub(crate) type_id: u32,
 }
 
-/// A program that was refused.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) error: io::Error,

@@ -105,7 +105,6 @@ pub(super) fn scan(
     ioctl(pagemap, PAGEMAP_SCAN, request)
 }
 
-/// A userfaultfd of this process.
 pub(super) fn userfaultfd() -> io::Result<OwnedFd> {
     // SAFETY: takes flags alone.
     let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, open_flags()) };
@@ -152,7 +151,6 @@ pub(super) fn protect_from_reads(uffd: &OwnedFd, start: u64, bytes: u64) -> io::
     ioctl(uffd, UFFDIO_RWPROTECT, &mut request).map(drop)
 }
 
-/// A copy of a descriptor of another process.
 pub(super) fn copy_descriptor(pid: u32, fd: i32) -> io::Result<OwnedFd> {
     // SAFETY: takes numbers alone; the descriptor that it returns belongs to nobody else.
     let pidfd = unsafe {

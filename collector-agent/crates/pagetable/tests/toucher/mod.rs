@@ -17,7 +17,6 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 const ROLE: &str = "TIERSCOPE_TEST_TOUCHES";
 const HUGE_BYTES: usize = 2 << 20;
 
-/// What the child's memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
     Anon,

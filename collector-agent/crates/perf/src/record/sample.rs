@@ -154,7 +154,6 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// READ and CALLCHAIN.
 fn skip_values(fields: &mut Fields<'_>, layout: &Layout) -> Option<()> {
     let has = |bit: u64| layout.read_format & bit != 0;
     let per_value = 1 + u64::from(has(read_format::ID)) + u64::from(has(read_format::LOST));

@@ -77,7 +77,6 @@ fn the_registers_of_ibs_say_it_where_the_event_does_not() {
     assert_eq!(tally.stats.samples_without_address, 2);
 }
 
-/// A sample that says what served it.
 fn served(id: u64, pid: u32, data_src: u64, raw: &[u8]) -> Vec<u8> {
     let sample = Sample {
         id: Some(id),

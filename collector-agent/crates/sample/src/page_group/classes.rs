@@ -26,17 +26,14 @@ pub(super) fn is_same_mapping(one: u16, other: u16) -> bool {
     one & MAPPING_BITS == other & MAPPING_BITS
 }
 
-/// The kind of the pages of a class.
 pub(super) fn kind_of_class(class: usize) -> PageKind {
     KINDS[class >> 3 & 3]
 }
 
-/// The size of the pages of a class.
 pub(super) fn size_of_class(class: usize) -> PageSize {
     PageSize::ALL[class & 7]
 }
 
-/// The counts of one class.
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) page: PageClass,

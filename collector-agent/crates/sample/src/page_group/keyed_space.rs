@@ -6,7 +6,6 @@ use super::keyed_hash::{keyed_hash, words_of};
 use super::space::Space;
 use crate::vma::ProcessKey;
 
-/// What a page belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum SpaceKey {
     /// Anonymous memory of a process, by address.

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::listed::PageMapping;
 
-/// Page kinds.
 pub(super) const KINDS: usize = 3;
 
 /// The reading of a process in the running interval.
@@ -16,7 +15,6 @@ pub(super) struct Visit {
     pub(super) listed: bool,
 }
 
-/// One process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
     /// `None` until it is read in the running interval.

@@ -13,14 +13,12 @@ use crate::gaps::end_by_unmap;
 use crate::heat::PageKind;
 use crate::vma::ProcessKey;
 
-/// What was read of one page.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     page: &'a PageState,
     observed: bool,
 }
 
-/// A page that was seen active.
 #[derive(Clone, Copy)]
 struct Active {
     space: usize,
@@ -190,7 +188,6 @@ impl PageGroup {
     }
 }
 
-/// The space that a page of a mapping belongs to.
 fn key_of(process: ProcessKey, mapping: &PageMapping, anon: bool) -> SpaceKey {
     if mapping.inode == 0 {
         return SpaceKey::Anon(process);

@@ -63,7 +63,6 @@ impl Sampler {
         self.options.max_pages = max_pages;
     }
 
-    /// Whether a page id is in the sample.
     pub(super) fn selects(&self, id: u64) -> bool {
         is_below(id, self.sampled_ratio)
     }

@@ -12,7 +12,6 @@ const SEGMENT_BITS: u32 = 18;
 const INDEX_MASK: u32 = (1 << SEGMENT_BITS) - 1;
 /// Listed in the interval that is being read.
 const LISTED: u32 = 1 << SEGMENT_BITS;
-/// Active in it.
 const ACTIVE: u32 = 1 << (SEGMENT_BITS + 1);
 /// Listed in it by a process whose activity is not known.
 const UNOBSERVED: u32 = 1 << (SEGMENT_BITS + 2);
@@ -290,7 +289,6 @@ impl Space {
         })
     }
 
-    /// Pages.
     pub(super) fn len(&self) -> usize {
         self.segments
             .iter()
@@ -304,7 +302,6 @@ impl Space {
             .all(|segment| segment.pages.is_empty() && segment.added.is_empty())
     }
 
-    /// Bytes allocated.
     pub(super) fn memory_bytes(&self) -> usize {
         let of_segment = |segment: &Segment| {
             size_of::<Segment>() + (segment.pages.capacity() + segment.added.capacity()) * size_of::<Page>()

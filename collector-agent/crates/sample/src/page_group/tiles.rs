@@ -71,7 +71,6 @@ struct RowBytes {
     count: f64,
 }
 
-/// The tiles of a group.
 #[derive(Debug)]
 pub(super) struct PageTiles {
     ids: EpochIds,

@@ -176,7 +176,6 @@ impl Counts {
     }
 }
 
-/// Counts by kind.
 type Kinds = [Counts; KINDS.len()];
 
 /// Moves that were seen, of the host and by service, by kind.

@@ -68,7 +68,6 @@ enum Effect {
     Nothing,
 }
 
-/// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Write,
@@ -116,7 +115,6 @@ impl FaultDisk {
         was_dark | std::mem::take(&mut inner.unsynced_gone)
     }
 
-    /// Flips one bit of one segment. Says whether there was one.
     pub(crate) fn flip_bit(&self, at: usize) -> bool {
         let mut inner = self.0.lock().expect("not poisoned");
         let is_segment = |path: &Path| path.extension().is_some_and(|extension| extension == "segment");

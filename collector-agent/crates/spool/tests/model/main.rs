@@ -81,7 +81,6 @@ fn append(spool: &mut Spool, promises: &mut Promises, bytes: u16) {
     };
 }
 
-/// Reads the head and answers for it.
 fn take(spool: &mut Spool, promises: &mut Promises, reject: bool) {
     let Ok(Some(record)) = spool.peek() else { return };
     assert!(

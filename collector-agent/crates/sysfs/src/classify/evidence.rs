@@ -56,7 +56,6 @@ pub(super) fn of_devices(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> O
     })
 }
 
-/// What the bus of a dax device says.
 pub(super) fn of_bus(facts: &Facts, dax: &Dax) -> Option<Told> {
     let name = &dax.name;
     let path = dax.device_path.as_deref().unwrap_or_default();

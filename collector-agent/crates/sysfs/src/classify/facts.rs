@@ -100,13 +100,11 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Nodes with CPUs.
     pub(super) fn with_cpus(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.has_cpu())
     }
 }
 
-/// A class with its certainty and evidence.
 pub(super) type Told = (Class, Certainty, String);
 
 /// Where a region lies, as (start, length).

@@ -8,7 +8,6 @@ use crate::nodes::Ratings;
 
 const GIB: i64 = 1 << 30;
 
-/// Class, certainty and evidence.
 fn told(facts: &Facts, node: &Node, ranges: &[(u64, u64)]) -> (Class, Certainty, String) {
     let memory = classify(facts, node, ranges);
     (memory.class, memory.certainty, memory.evidence)

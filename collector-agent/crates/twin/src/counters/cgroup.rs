@@ -6,7 +6,6 @@ use crate::kind::{KINDS, Kind};
 use crate::laws::{Dialect, PAGE_BYTES};
 use crate::tally::Tally;
 
-/// What a cgroup's files are made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) gauges: &'a Gauges,

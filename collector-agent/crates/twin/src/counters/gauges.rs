@@ -14,12 +14,10 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// All kinds.
     pub(super) fn resident(&self) -> u64 {
         self.pages.iter().sum()
     }
 
-    /// Pages of one kind.
     pub(super) fn of(&self, kind: Kind) -> u64 {
         self.pages[kind.index()]
     }
@@ -57,7 +55,6 @@ pub(super) struct Gauges {
 }
 
 impl Gauges {
-    /// Measures a host.
     pub(super) fn new(host: &Host) -> Self {
         let mut sizes = vec![[Sizes::default(); 2]; host.services.len()];
         for population in &host.populations {
@@ -75,19 +72,16 @@ impl Gauges {
         Self { sizes }
     }
 
-    /// All services on one node.
     pub(super) fn on_node(&self, node: usize) -> Sizes {
         self.sizes
             .iter()
             .fold(Sizes::default(), |sum, nodes| sum.plus(&nodes[node]))
     }
 
-    /// One service on one node.
     pub(super) fn of_service_on(&self, service: usize, node: usize) -> Sizes {
         self.sizes[service][node]
     }
 
-    /// One service on all nodes.
     pub(super) fn of_service(&self, service: usize) -> Sizes {
         self.sizes[service][0].plus(&self.sizes[service][1])
     }

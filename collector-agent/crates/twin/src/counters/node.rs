@@ -12,7 +12,6 @@ const MAPPED_PER_TABLE: u64 = 512;
 /// Of the kernel's own memory, an eighth each is slab that can and that cannot be reclaimed; the rest has no line.
 const SLAB_PART: u64 = 8;
 
-/// What a node's files are made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) node: &'a Node,

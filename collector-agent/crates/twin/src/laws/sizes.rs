@@ -3,7 +3,6 @@
 use super::{HostLaw, Laws, ServiceShare};
 
 impl Laws {
-    /// These laws with these hosts in place of their own.
     fn with_hosts(&self, hosts: Vec<HostLaw>) -> Self {
         Self {
             clock: self.clock.clone(),

@@ -27,7 +27,6 @@ pub struct ServedTruth {
     pub active_bytes: f64,
 }
 
-/// One page over time.
 #[derive(Debug, Clone, Copy, Default)]
 struct PageCount {
     resident: f64,

@@ -34,7 +34,6 @@ impl From<Enrolled> for Credential {
     }
 }
 
-/// Reads one file. Refuses one that others can read.
 pub(super) fn load_file(path: &Path) -> Result<Option<Credential>> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

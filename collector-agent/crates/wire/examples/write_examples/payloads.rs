@@ -16,7 +16,6 @@ const START_WALL_NS: i64 = 1_795_221_480_000_000_000;
 const START_BOOTTIME_NS: i64 = 3_600_000_000_000;
 const MIB: i64 = 1 << 20;
 
-/// Name, header and content of each example.
 pub(crate) fn all() -> Vec<(&'static str, Header, Content)> {
     vec![
         ("counters", header(0, Origin::Live), counters()),

@@ -8,7 +8,6 @@ use tierscope_sample::page_sample::PageSample;
 use tierscope_sample::tiles::{TileColumn, TileEpoch};
 use tierscope_wire::{CounterRow, Layout, Origin, SelfReport};
 
-/// The whole batch.
 pub(crate) fn batch(opened: &Opened) -> Value {
     let (header, content) = (&opened.header, &opened.content);
     json!({

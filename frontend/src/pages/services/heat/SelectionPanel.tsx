@@ -28,7 +28,6 @@ const columns: Column<SelectedMapping>[] = [
 
 const mostRows = 40
 
-/** The mappings that a selection touches. */
 function MappingList({ mappings }: { mappings: SelectedMapping[] }) {
   return (
     <DataTable

@@ -24,7 +24,6 @@ interface CompareSelectProps {
   onOpen?: (() => void) | undefined
 }
 
-/** The choice not to compare. */
 const none = 'none'
 /** Choices that the list shows at once; the rest is found by typing. */
 const mostShown = 100

@@ -31,7 +31,6 @@ fn tiered_host() -> FakeRoot {
     root
 }
 
-/// Files of the slow sources.
 const SLOW_FILES: &[(&str, &str)] = &[
     ("proc/buddyinfo", "Node 0, zone DMA32 5 6 7\n"),
     ("proc/pressure/irq", "full avg10=0.00 total=3\n"),

@@ -49,7 +49,6 @@ pub(super) fn uncounted_demotion(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// Two promoters at once.
 pub(super) fn two_promoters(facts: &Facts<'_>) -> Option<Finding> {
     let mode: u32 = facts.knob(BALANCING)?.parse().ok()?;
     (mode & TIERING_BIT != 0 && facts.damon().promotes).then(|| {
@@ -104,7 +103,6 @@ pub(super) fn hot_pages_in_a_circle(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// DAMON in use by anybody.
 pub(super) fn damon_in_use(facts: &Facts<'_>) -> Option<Finding> {
     let mut users: Vec<String> = facts
         .kdamonds

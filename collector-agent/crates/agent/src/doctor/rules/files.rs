@@ -8,7 +8,6 @@ use super::finding::{CERTAIN, LIKELY, finding};
 use crate::doctor::Facts;
 
 const ID: &str = "file-not-understood";
-/// Files that are named.
 const NAMED: usize = 5;
 
 /// Findings that stand on few files, by the beginnings of their paths. All others stand on nodes, tiers and settings, that

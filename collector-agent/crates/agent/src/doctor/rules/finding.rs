@@ -34,7 +34,6 @@ pub(super) fn finding(
     }
 }
 
-/// Numbers of nodes, as text.
 pub(super) fn numbers(nodes: &[u32]) -> String {
     nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }

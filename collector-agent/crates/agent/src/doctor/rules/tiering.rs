@@ -53,7 +53,6 @@ fn why_together(rule: &str) -> &'static str {
     charter(rule).map_or("", |charter| charter.together_why)
 }
 
-/// What protects from the hang.
 fn protect() -> String {
     format!(
         "`echo 1000 > {MIN_TTL}` (to keep it: `w {MIN_TTL} - - - - 1000` in {})",
