@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tierscope.domain.knobs import Facts, Heat, advise
-from tierscope.domain.knobs.bandwidth import classify_host
 from tierscope.domain.knobs.facts import DEMOTION, INTERLEAVE, NUMA_BALANCING, RATE_LIMIT, Host
-from tierscope.domain.knobs.gather import gather
+from tierscope.domain.knobs.gather import classify_host, gather
 from tierscope.domain.knobs.levels import Levels, Samples, wanted_keys
 from tierscope.domain.knobs.machine import list_subtracted, read_host, read_knobs
 from tierscope.domain.knobs.shapes import Advice

@@ -15,8 +15,8 @@ from tierscope.domain.simulate.swap_replay import DeviceUse, most_out, play_on_d
 from tierscope.domain.simulate.sweep import SweepRun
 from tierscope.domain.simulate.sweep_replay import Conditions, HostTrace, replay_run
 from tierscope.usecases.simulate.basis import Basis
+from tierscope.usecases.simulate.results import view_swap
 from tierscope.usecases.simulate.runs import describe_run
-from tierscope.usecases.simulate.swap_figures import view_swap
 
 QUICK = {"warm_up_writes_ratio": 1.0, "measured_writes_ratio": 0.5}
 

@@ -1,14 +1,13 @@
 """From a host's inventory, counters, ledger and verdict to the facts of rules. What is not known stays None."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tierscope.domain.base.page_size import bytes_of
-from tierscope.domain.counters.monotonic import Bools
-from tierscope.domain.knobs.bandwidth import classify_host
+from tierscope.domain.counters.monotonic import Bools, Floats, differences, nominal_step
 from tierscope.domain.knobs.facts import RATE_LIMIT, Facts, Flows, Heat, Host, PingPong
 from tierscope.domain.knobs.levels import Levels, Samples, median_of
 from tierscope.domain.knobs.machine import read_host, read_knobs
@@ -25,6 +24,7 @@ from tierscope.domain.ledger import (
 )
 from tierscope.domain.ledger.outcome import measured_outcome
 from tierscope.domain.ledger.ping_pong import FAULT_SECONDS
+from tierscope.domain.ratio.memory_bound import MemoryBound, bind_memory, read_nodes, read_traffic
 
 GB = 1e9
 CRIT_SECONDS = 600.0
@@ -206,3 +206,24 @@ def _steady_minutes(ledger: Ledger, host: Host) -> float | None:
     same = (side == side[0]) & (side != 0) & (seconds > 0)
     run = len(same) if same.all() else int(np.argmin(same))
     return float(seconds[:run].sum()) / 60.0
+
+
+def classify_host(inventory: Mapping[str, Any] | None, samples: Samples) -> MemoryBound:
+    """What limits the host's memory over the intervals of its samples."""
+    place = {key: i for i, key in enumerate(samples.keys)}
+
+    def rates_of(keys: Sequence[str]) -> Floats:
+        columns = [place[key] for key in keys]
+        found = differences(
+            samples.times_s,
+            samples.boots,
+            samples.values[:, columns],
+            samples.present[:, columns],
+            nominal_s=nominal_step(samples.times_s),
+        )
+        ok = found.ok.all(axis=1) & (found.dt_seconds > 0)
+        rates: Floats = np.asarray(found.delta[ok], np.float64) / found.dt_seconds[ok][:, None]
+        return rates
+
+    nodes = read_nodes(inventory)
+    return bind_memory(nodes, read_traffic(samples.keys, rates_of, nodes.top_nodes))

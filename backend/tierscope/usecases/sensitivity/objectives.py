@@ -8,9 +8,10 @@ from typing import Annotated
 
 import numpy as np
 
+from tierscope.core.database import ReadSession
 from tierscope.domain.base.axis import Grid, make_grid
 from tierscope.domain.base.described import Described
-from tierscope.domain.base.figures import Figure, Interval, Series, TimeAxis, Window, absent, gaps_to_none
+from tierscope.domain.base.figures import Figure, Grade, Interval, Series, TimeAxis, Window, absent, gaps_to_none
 from tierscope.domain.curve.reaccess import PROMOTION_TARGET_PER_MINUTE
 from tierscope.domain.heat import judge_enough, make_rule
 from tierscope.domain.heat.rows import HeatSeries, Method
@@ -18,6 +19,7 @@ from tierscope.domain.heat.sampled_pages import SampledPages, count_pages
 from tierscope.domain.heat.summary import observed_share
 from tierscope.domain.heat.unseen import MIN_SAMPLES
 from tierscope.domain.ledger.columns import TRAFFIC
+from tierscope.domain.ratio import ServiceClass
 from tierscope.domain.sensitivity import objectives
 from tierscope.domain.sensitivity.objectives import Ratio, Reaccessed, TierLoads
 from tierscope.storage.curve.reuse_intervals import GapBlock, read_gaps
@@ -33,8 +35,26 @@ from tierscope.usecases.heat.columns import read_host_heat
 from tierscope.usecases.heat.figures import Evidence
 from tierscope.usecases.heat.reads import choose_method
 from tierscope.usecases.heat.sources import LIVE_KEPT
-from tierscope.usecases.ratio.hardware import KnownMemory
-from tierscope.usecases.sensitivity.objective_classes import ObjectiveClass, read_class
+from tierscope.usecases.ratio.hardware import KnownMemory, read_hardware_facts
+
+_LOW = "Whether a service limited by latency cares follows from its slowdown, which the ratio advice judges."
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveClass:
+    """What limits the service; null with the reason where it is not known."""
+
+    name: ServiceClass | None
+    grade: Grade | None
+    why: str
+
+
+def read_class(session: ReadSession, host_ids: Sequence[int], window: Window, memory: KnownMemory) -> ObjectiveClass:
+    """The class that the memory of the service's hosts has."""
+    bound = read_hardware_facts(session, host_ids, window, memory_of=memory.newest(session, host_ids)).bound
+    why = f"{bound.sentence} {_LOW}" if bound.name == "latency" else bound.sentence
+    return ObjectiveClass(bound.name, bound.grade, why)
+
 
 MAX_HOSTS = 200
 MAX_LIVE_ROWS = 150_000
