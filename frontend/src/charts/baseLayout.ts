@@ -1,5 +1,5 @@
 import type { Data, Layout } from 'plotly.js'
-import type { ChartTheme } from '../lib/palette'
+import { translucent, type ChartTheme } from '../lib/palette'
 import { formatUtc, plotTime, zoneName } from '../lib/units/time'
 
 const font = "'Inter Variable', system-ui, sans-serif"
@@ -38,6 +38,29 @@ export function axis(theme: ChartTheme): Partial<Layout['xaxis']> {
     automargin: false,
     separatethousands: true,
   }
+}
+
+/** An axis that does not zoom, with what it shows and its unit as title. */
+export function titledAxis(theme: ChartTheme, text: string, more: Partial<Layout['yaxis']> = {}) {
+  return { ...axis(theme), fixedrange: true, title: { text, font: { size: 11 }, standoff: 6 }, ...more }
+}
+
+/** The area between two lines, in y; nothing where there are no points. */
+export function bandBetween(points: { x: number; lo: number; hi: number }[], colour: string): Data[] {
+  if (points.length === 0) return []
+  const back = [...points].reverse()
+  return [
+    {
+      type: 'scatter',
+      mode: 'lines',
+      x: [...points, ...back].map(({ x }) => x),
+      y: [...points.map(({ hi }) => hi), ...back.map(({ lo }) => lo)],
+      fill: 'toself',
+      fillcolor: translucent(colour, 0.18),
+      line: { width: 0 },
+      hoverinfo: 'skip',
+    },
+  ]
 }
 
 /** The colour bar beside a chart, with the title that says what colours mean. */

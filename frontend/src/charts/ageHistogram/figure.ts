@@ -2,7 +2,7 @@ import type { AgeBucket, SchemeInfo } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatBytes, scaleFor } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, type Beside } from '../ghost'
 
@@ -132,22 +132,16 @@ export function ageHistogramFigure(
       bargap: 0.18,
       dragmode: false,
       margin: { l: 56, r: 12, t: 8, b: 42, pad: 0 },
-      xaxis: {
-        ...axis(theme),
+      xaxis: titledAxis(theme, words.axis, {
         type: 'category',
         tickangle: 0,
         tickfont: { size: 9, color: theme.dimmed },
-        fixedrange: true,
         showgrid: false,
-        title: { text: words.axis, font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, scale.unit, {
         nticks: 5,
         rangemode: 'tozero',
-        title: { text: scale.unit, font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [

@@ -3,7 +3,7 @@ import type { ServiceHeat } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/units/time'
 import { scaleFor, unitLabel } from '../../lib/units/units'
-import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
+import { baseLayout, gapColumns, seriesTable, stepOf, timeAxis, titledAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostPeak, ghostTraces, type Ghost } from '../ghost'
@@ -70,13 +70,10 @@ export function classTimeFigure(
       barmode: 'stack',
       bargap: 0,
       xaxis: timeAxis(theme, start, end),
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, scale.unit, {
         rangemode: 'tozero',
         nticks: 5,
-        title: { text: scale.unit, font: { size: 11 }, standoff: 6 },
-      },
+      }),
       yaxis9: utc.axis,
       ...markShapes(theme, marks, start, end),
     },

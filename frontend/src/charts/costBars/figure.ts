@@ -2,7 +2,7 @@ import type { Data } from 'plotly.js'
 import { seriesColour, tierColour, type ChartTheme } from '../../lib/palette'
 import { formatMoney } from '../../lib/tco/money'
 import { plotText } from '../../lib/text/escape'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** One machine of one scenario: its yearly cost by part. */
@@ -54,13 +54,10 @@ export function costBarsFigure(bars: CostBar[], theme: ChartTheme, currency: str
         ticktext: labels,
         tickangle: 0,
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, `${plotText(currency)} per host and year`, {
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: `${plotText(currency)} per host and year`, font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: ['scenario', 'machine', ...parts.map((part) => `${part} (${currency} a year)`)],

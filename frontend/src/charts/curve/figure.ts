@@ -3,7 +3,7 @@ import type { Ratio, ServedCurve, Curve } from '../../api/_generated/schema'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { bandBetween, axis, baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, valuesAt, type Beside } from '../ghost'
 
@@ -64,19 +64,7 @@ function bandOf(curve: ServedCurve, colour: string): Data[] {
     const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
     return lo === null || hi === null ? [] : [{ x: share * 100, lo: lo * 100, hi: hi * 100 }]
   })
-  if (known.length === 0) return []
-  return [
-    {
-      type: 'scatter',
-      mode: 'lines',
-      x: [...known.map(({ x }) => x), ...known.map(({ x }) => x).reverse()],
-      y: [...known.map(({ hi }) => hi), ...known.map(({ lo }) => lo).reverse()],
-      fill: 'toself',
-      fillcolor: translucent(colour, 0.18),
-      line: { width: 0 },
-      hoverinfo: 'skip',
-    },
-  ]
+  return bandBetween(known, colour)
 }
 
 function lineOf(curve: ServedCurve, advice: CurveAdvice | null): Data {
@@ -216,14 +204,11 @@ export function curveFigure(
       ...adviceShapes(advice, theme),
       margin: { l: 56, r: 20, t: 34, b: 46, pad: 0 },
       dragmode: false,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, 'DRAM, % of memory', {
         range: [0, 102],
         tickvals: [0, 20, 40, 60, 80, 100],
         hoverformat: '.3~g',
-        title: { text: 'DRAM, % of memory', font: { size: 11 }, standoff: 6 },
-      },
+      }),
       xaxis2: {
         ...axis(theme),
         overlaying: 'x',
@@ -240,13 +225,10 @@ export function curveFigure(
         griddash: 'dot',
         zeroline: false,
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, '% served from DRAM', {
         range: [0, 101],
         tickvals: [0, 25, 50, 75, 100],
-        title: { text: '% served from DRAM', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [

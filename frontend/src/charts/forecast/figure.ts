@@ -2,7 +2,7 @@ import type { Data, Layout } from 'plotly.js'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatQuantity, scaleFor, type Scale } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { verticalLine } from '../verticalLine'
 
@@ -85,13 +85,10 @@ export function forecastFigure(days: ForecastDays, theme: ChartTheme): ChartFigu
         ],
         title: { text: 'day (UTC)', font: { size: 11 }, standoff: 4 },
       },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, plotText(scale.unit), {
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: tableOf(days),
   }

@@ -2,32 +2,13 @@ import { expect, it } from 'vitest'
 import { subtractGrids } from '../../lib/heat/difference'
 import type { HeatGrid } from '../../lib/heat/heatGrid'
 import { chartThemes } from '../../lib/palette'
+import { shareGrid } from '../../mock-api/grids'
 import { changeBlock, changeDrawing } from './changeDrawing'
 
 /** Rows of a page each, over columns of a minute; codes 1, 2 and 3 stand for 10, 20 and 40 %. */
 function gridOf(mappings: string[], cells: number[][]): HeatGrid {
-  const count = cells[0]?.length ?? 0
-  return {
-    hostId: 'h',
-    group: 'g',
-    groups: ['g'],
-    hosts: ['h'],
-    backend: 'abit_walk',
-    granularity: 'page',
-    window: { start: '2026-11-21T00:00:00Z', end: '2026-11-21T02:00:00Z' },
-    columnSeconds: 60,
-    columnEnds: Array.from({ length: count }, (_, index) => (index + 1) * 60),
-    regionBytes: 4096,
-    rowsPerCell: 1,
-    measure: 'active_share',
-    unit: 0.1,
-    base: 2,
-    rows: mappings.map((mapping) => ({ kind: 'anon', mapping, offsetBytes: 0, sizeBytes: 4096 })),
-    cells: Uint8Array.from(cells.flat()),
-    knownShare: Array.from({ length: count }, () => 1),
-    notes: [],
-    epochIds: ['e1'],
-  }
+  const rows = mappings.map((mapping) => ({ kind: 'anon', mapping, offsetBytes: 0, sizeBytes: 4096 }) as const)
+  return shareGrid(rows, cells.flat())
 }
 
 const now = gridOf(

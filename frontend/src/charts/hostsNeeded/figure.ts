@@ -2,7 +2,7 @@ import type { Data } from 'plotly.js'
 import { costColours, tierColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatCount } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { axis, baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** Hosts that a quarter needs: all memory in DRAM, with slow tiers, with swap too; null where some demand fits no host. */
@@ -54,14 +54,11 @@ export function hostsNeededFigure(quarters: NeededHosts[], theme: ChartTheme): C
       hovermode: 'closest',
       dragmode: false,
       xaxis: { ...axis(theme), type: 'category', fixedrange: true, showgrid: false },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, 'hosts', {
         rangemode: 'tozero',
         // There are no half hosts.
         ...(Math.max(0, ...plans.flatMap(({ hosts }) => hosts.map(Number))) < 5 ? { dtick: 1 } : { nticks: 5 }),
-        title: { text: 'hosts', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: ['quarter', ...plans.map(({ name }) => `hosts ${name}`)],

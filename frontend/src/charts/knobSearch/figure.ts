@@ -4,7 +4,7 @@ import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { settingsText } from '../../lib/simulate'
 import { plotText } from '../../lib/text/escape'
 import { formatRatio, threeDigits } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { lossAxis } from '../lossAxis'
 
@@ -106,12 +106,9 @@ export function knobSearchFigure(search: SweepSearch, theme: ChartTheme, key: st
               },
             ],
       annotations: [],
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, plotText(key), {
         type: isWide(values) ? 'log' : 'linear',
-        title: { text: plotText(key), font: { size: 11 }, standoff: 6 },
-      },
+      }),
       yaxis: lossAxis(theme),
     },
     table: {

@@ -4,7 +4,7 @@ import { damonColours, moveColours, seriesColour, type ChartTheme } from '../../
 import { plotText } from '../../lib/text/escape'
 import { plotTime } from '../../lib/units/time'
 import { scaleFor, unitLabel } from '../../lib/units/units'
-import { axis, baseLayout, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
+import { baseLayout, gapColumns, seriesTable, stepOf, timeAxis, titledAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostPeak, ghostTraces, type Ghost } from '../ghost'
@@ -170,15 +170,12 @@ export function flowsFigure(
       bargap: 0,
       margin: { l: 64, r: 16, t: markMargin, b: 40, pad: 0 },
       xaxis: timeAxis(theme, start, end),
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, `${scale.unit}, up: promoted`, {
         nticks: 6,
         zeroline: true,
         zerolinecolor: theme.dimmed,
-        title: { text: `${scale.unit}, up: promoted`, font: { size: 11 }, standoff: 6 },
         ...(peak === 0 ? { range: [-1, 1] } : {}),
-      },
+      }),
       yaxis9: utc.axis,
       ...markShapes(theme, [...resets, ...events], start, end),
     },

@@ -4,16 +4,7 @@ import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { plotTime } from '../../lib/units/time'
 import { scaleFor, unitLabel } from '../../lib/units/units'
-import {
-  axis as axisStyle,
-  baseLayout,
-  breakGaps,
-  gapColumns,
-  seriesTable,
-  stepOf,
-  timeAxis,
-  utcHover,
-} from '../baseLayout'
+import { baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, titledAxis, utcHover } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, noMarks, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostOf, ghostPeak, ghostTraces, type Ghost } from '../ghost'
@@ -120,15 +111,12 @@ export function linesFigure(
       ...baseLayout(theme),
       margin: { l: 60, r: 16, t: markMargin, b: 40, pad: 0 },
       xaxis: timeAxis(theme, start, end),
-      yaxis: {
-        ...axisStyle(theme),
-        fixedrange: true,
+      yaxis: titledAxis(theme, plotText(scale.unit), {
         rangemode: 'tozero',
         nticks: 5,
-        title: { text: plotText(scale.unit), font: { size: 11 }, standoff: 6 },
         ...(limit === undefined ? {} : { range: [0, (peak * 1.12) / scale.divisor] }),
         ...(peak === 0 ? { range: [0, 1] } : {}),
-      },
+      }),
       yaxis9: utc.axis,
       shapes: [...bound.shapes, ...events.shapes],
       annotations: [...bound.annotations, ...events.annotations],

@@ -3,7 +3,7 @@ import type { NodeBench } from '../../api/_generated/schema'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { scaleFor } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, type Beside } from '../ghost'
 
@@ -119,19 +119,13 @@ export function loadedLatencyFigure(
       hovermode: 'closest',
       dragmode: false,
       margin: { l: 60, r: 16, t: 8, b: 46, pad: 0 },
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, `bandwidth (${plotText(across.unit)})`, {
         rangemode: 'tozero',
-        title: { text: `bandwidth (${plotText(across.unit)})`, font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, `latency (${plotText(up.unit)})`, {
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: `latency (${plotText(up.unit)})`, font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: ['way', 'bandwidth (bytes/s)', 'latency (ns)', 'p10 (ns)', 'p90 (ns)', 'threads', 'writes (ratio)'],

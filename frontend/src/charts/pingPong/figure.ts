@@ -2,7 +2,17 @@ import type { Data } from 'plotly.js'
 import type { PingPongHistory } from '../../api/_generated/schema'
 import { stateColours, translucent, type ChartTheme } from '../../lib/palette'
 import { plotTime } from '../../lib/units/time'
-import { axis, baseLayout, breakGaps, gapColumns, seriesTable, stepOf, timeAxis, utcHover } from '../baseLayout'
+import {
+  axis,
+  baseLayout,
+  breakGaps,
+  gapColumns,
+  seriesTable,
+  stepOf,
+  timeAxis,
+  titledAxis,
+  utcHover,
+} from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { markMargin, markShapes, type ChartMark } from '../eventMarks'
 import { ghostColumns, ghostOf, ghostTraces, type Ghost } from '../ghost'
@@ -84,14 +94,11 @@ export function pingPongFigure(
       barmode: 'overlay',
       bargap: 0,
       xaxis: { ...timeAxis(theme, start, end), anchor: 'y2' },
-      yaxis: {
-        ...axis(theme),
+      yaxis: titledAxis(theme, isBound ? '% of promotions, at most' : '% of promotions', {
         domain: [0.22, 1],
-        fixedrange: true,
         range: [0, 105],
         tickvals: [0, 25, 50, 75, 100],
-        title: { text: isBound ? '% of promotions, at most' : '% of promotions', font: { size: 11 }, standoff: 6 },
-      },
+      }),
       yaxis2: {
         ...axis(theme),
         domain: [0, 0.13],

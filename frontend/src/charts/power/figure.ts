@@ -1,7 +1,7 @@
 import type { ExperimentPlan } from '../../api/_generated/schema'
 import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { formatCount, formatRatio } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { verticalLine } from '../verticalLine'
 
@@ -33,21 +33,15 @@ export function powerFigure(plan: Shown, theme: ChartTheme, canary: number): Cha
       ...baseLayout(theme),
       margin: { l: 56, r: 16, t: 10, b: 46, pad: 0 },
       dragmode: false,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, 'hosts per arm', {
         type: 'log',
         dtick: 'D2',
         showgrid: false,
-        title: { text: 'hosts per arm', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, 'smallest detectable effect, %', {
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: 'smallest detectable effect, %', font: { size: 11 }, standoff: 6 },
-      },
+      }),
       shapes: [
         {
           type: 'line',

@@ -3,7 +3,7 @@ import type { Revisit, RevisitCurve } from '../../api/_generated/schema'
 import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatBytes, formatRatio, scaleFor } from '../../lib/units/units'
-import { axis, baseLayout, hatched } from '../baseLayout'
+import { bandBetween, baseLayout, hatched, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, valuesAt, type Beside } from '../ghost'
 
@@ -97,21 +97,9 @@ function hoverTexts(curve: RevisitCurve): string[] {
 function bandOf(curve: RevisitCurve, x: number[], colour: string): Data[] {
   const known = x.flatMap((lag, index) => {
     const [lo, hi] = [curve.lo[index] ?? null, curve.hi[index] ?? null]
-    return lo === null || hi === null ? [] : [{ lag, lo: lo * 100, hi: hi * 100 }]
+    return lo === null || hi === null ? [] : [{ x: lag, lo: lo * 100, hi: hi * 100 }]
   })
-  if (known.length === 0) return []
-  return [
-    {
-      type: 'scatter',
-      mode: 'lines',
-      x: [...known.map(({ lag }) => lag), ...known.map(({ lag }) => lag).reverse()],
-      y: [...known.map(({ hi }) => hi), ...known.map(({ lo }) => lo).reverse()],
-      fill: 'toself',
-      fillcolor: translucent(colour, 0.18),
-      line: { width: 0 },
-      hoverinfo: 'skip',
-    },
-  ]
+  return bandBetween(known, colour)
 }
 
 /** One curve in two pieces that meet: solid where enough memory was watched, dashed behind that. */
@@ -199,33 +187,24 @@ export function revisitFigure(
       bargap: 0.1,
       barmode: 'overlay',
       dragmode: false,
-      xaxis: {
-        ...axis(theme),
+      xaxis: titledAxis(theme, `${unit} ${since}`, {
         anchor: 'y2',
-        fixedrange: true,
         range: [0, (x.at(-1) ?? 1) + (x[0] ?? 1)],
         showgrid: false,
         ticks: 'outside',
         ticklen: 4,
         hoverformat: '.3~g',
-        title: { text: `${unit} ${since}`, font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
+      }),
+      yaxis: titledAxis(theme, '% re-accessed', {
         domain: [0.27, 1],
-        fixedrange: true,
         range: [0, 100],
         tickvals: [0, 25, 50, 75, 100],
-        title: { text: '% re-accessed', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis2: {
-        ...axis(theme),
+      }),
+      yaxis2: titledAxis(theme, `${scale.unit} at risk`, {
         domain: [0, 0.2],
-        fixedrange: true,
         rangemode: 'tozero',
         nticks: 3,
-        title: { text: `${scale.unit} at risk`, font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [

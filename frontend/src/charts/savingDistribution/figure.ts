@@ -3,7 +3,7 @@ import { costColours, type ChartTheme } from '../../lib/palette'
 import { formatMoneyChange } from '../../lib/tco/money'
 import { plotText } from '../../lib/text/escape'
 import { formatCount } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { verticalLine } from '../verticalLine'
 
@@ -50,20 +50,14 @@ export function savingDistributionFigure(found: SavingDraws, theme: ChartTheme):
       hovermode: 'closest',
       dragmode: false,
       bargap: 0,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, `saving, ${plotText(currency)} per host and year`, {
         showgrid: false,
         nticks: 6,
-        title: { text: `saving, ${plotText(currency)} per host and year`, font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, '% of draws', {
         rangemode: 'tozero',
         nticks: 5,
-        title: { text: '% of draws', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [`saving from (${currency})`, `to (${currency})`, 'draws', 'share of draws (ratio)'],

@@ -4,7 +4,7 @@ import { kindColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatUtc } from '../../lib/units/time'
 import { formatBytes, formatQuantity, scaleFor } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, type Beside } from '../ghost'
 
@@ -115,18 +115,12 @@ export function sensitivityFigure(
       margin: { l: 64, r: 20, t: 10, b: 46, pad: 0 },
       hovermode: 'closest',
       dragmode: false,
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, `${kind} memory served from DRAM, ${scale.unit}`, {
         zeroline: false,
-        title: { text: `${kind} memory served from DRAM, ${scale.unit}`, font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, 'throughput, /s', {
         zeroline: false,
-        title: { text: 'throughput, /s', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: ['side', 'host', 'time (UTC)', 'anon in DRAM (B)', 'file in DRAM (B)', 'throughput (/s)'],

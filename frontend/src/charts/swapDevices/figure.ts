@@ -4,7 +4,7 @@ import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import type { SwapQuantity } from '../../lib/url/simulatorUrl'
 import { scaleFor, threeDigits } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 /** What of a swap device can be drawn against its use. */
@@ -108,19 +108,13 @@ export function swapDevicesFigure(answer: SwapDevices, theme: ChartTheme, quanti
       hovermode: 'closest',
       dragmode: false,
       margin: { l: 60, r: 16, t: 8, b: 46, pad: 0 },
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, 'share of the device in use (%)', {
         range: [0, 100],
-        title: { text: 'share of the device in use (%)', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, `${says} (${plotText(up.unit)})`, {
         rangemode: 'tozero',
         nticks: 6,
-        title: { text: `${says} (${plotText(up.unit)})`, font: { size: 11 }, standoff: 6 },
-      },
+      }),
       shapes: published.map((one) => ({
         type: 'line',
         xref: 'paper',

@@ -3,7 +3,7 @@ import type { Ratio, RatioCandidate } from '../../api/_generated/schema'
 import { seriesColour, translucent, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 
 type Shown = Pick<Ratio, 'sweep' | 'candidates' | 'chosen' | 'loss_target'>
@@ -102,21 +102,15 @@ export function sweepFigure(ratio: Shown, theme: ChartTheme): ChartFigure {
           font: { size: 11, color: theme.beyond },
         },
       ],
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      xaxis: titledAxis(theme, 'DRAM, % of memory', {
         range: [10, 100],
         hoverformat: '.3~g',
         showgrid: false,
-        title: { text: 'DRAM, % of memory', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, '% of throughput lost', {
         range: [0, lossRange(ratio.loss_target, sweep.loss_upper) * 100],
         nticks: 6,
-        title: { text: '% of throughput lost', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [

@@ -4,7 +4,7 @@ import { seriesColour, type ChartTheme } from '../../lib/palette'
 import { ratioName, settingsText } from '../../lib/simulate'
 import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { lossAxis } from '../lossAxis'
 
@@ -88,11 +88,7 @@ export function frontierFigure(results: Shown, theme: ChartTheme, chosenRun: str
       hovermode: 'closest',
       dragmode: false,
       margin: { l: 56, r: 20, t: 10, b: 46, pad: 0 },
-      xaxis: {
-        ...axis(theme),
-        fixedrange: true,
-        title: { text: 'price of memory, % of all DRAM', font: { size: 11 }, standoff: 6 },
-      },
+      xaxis: titledAxis(theme, 'price of memory, % of all DRAM'),
       yaxis: lossAxis(theme),
     },
     table: {

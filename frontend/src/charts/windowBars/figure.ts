@@ -3,7 +3,7 @@ import type { WindowHeat } from '../../api/_generated/schema'
 import { heatColours, type ChartTheme } from '../../lib/palette'
 import { plotText } from '../../lib/text/escape'
 import { formatRatio } from '../../lib/units/units'
-import { axis, baseLayout } from '../baseLayout'
+import { baseLayout, titledAxis } from '../baseLayout'
 import type { ChartFigure } from '../chartFigure'
 import { besideOpacity, type Beside } from '../ghost'
 
@@ -79,20 +79,14 @@ export function windowBarsFigure(
       hovermode: 'x',
       dragmode: false,
       margin: { l: 56, r: 12, t: 8, b: 42, pad: 0 },
-      xaxis: {
-        ...axis(theme),
+      xaxis: titledAxis(theme, 'accessed in the last N intervals', {
         type: 'category',
-        fixedrange: true,
         showgrid: false,
-        title: { text: 'accessed in the last N intervals', font: { size: 11 }, standoff: 6 },
-      },
-      yaxis: {
-        ...axis(theme),
-        fixedrange: true,
+      }),
+      yaxis: titledAxis(theme, '% of resident', {
         range: [0, 100],
         tickvals: [0, 25, 50, 75, 100],
-        title: { text: '% of resident', font: { size: 11 }, standoff: 6 },
-      },
+      }),
     },
     table: {
       columns: [

@@ -1,30 +1,11 @@
 import { expect, it } from 'vitest'
+import { shareGrid } from '../../mock-api/grids'
 import { colourRange, wholeRange } from './colourRange'
 import type { HeatGrid } from './heatGrid'
 
 /** One row of 100 columns of a minute. */
 function gridOf(codes: number[]): HeatGrid {
-  return {
-    hostId: 'h',
-    group: 'g',
-    groups: ['g'],
-    hosts: ['h'],
-    backend: 'abit_walk',
-    granularity: 'page',
-    window: { start: '2026-11-21T00:00:00Z', end: '2026-11-21T01:40:00Z' },
-    columnSeconds: 60,
-    columnEnds: codes.map((_, index) => (index + 1) * 60),
-    regionBytes: 4096,
-    rowsPerCell: 1,
-    measure: 'active_share',
-    unit: 0.01,
-    base: 2,
-    rows: [{ kind: 'anon', mapping: 'heap', offsetBytes: 0, sizeBytes: 4096 }],
-    cells: Uint8Array.from(codes),
-    knownShare: codes.map(() => 1),
-    notes: [],
-    epochIds: ['e1'],
-  }
+  return shareGrid([{ kind: 'anon', mapping: 'heap', offsetBytes: 0, sizeBytes: 4096 }], codes, { unit: 0.01 })
 }
 
 const all = { t0: 0, t1: 6000, r0: 0, r1: 1 }

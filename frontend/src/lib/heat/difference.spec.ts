@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { shareGrid } from '../../mock-api/grids'
 import { alignColumns, alignRows } from './align'
 import {
   compared,
@@ -32,27 +33,9 @@ const stretch = (mapping: string, count: number, pages = 1, first = 0): HeatRow[
 /** A grid of columns of a minute that end at `last`; codes 1, 2, 3, 4 stand for 10, 20, 40 and 80 %. */
 function gridOf(rows: HeatRow[], cells: number[][], last = 7200, columnSeconds = 60): HeatGrid {
   const count = cells[0]?.length ?? 0
-  return {
-    hostId: 'h',
-    group: 'g',
-    groups: ['g'],
-    hosts: ['h'],
-    backend: 'abit_walk',
-    granularity: 'page',
-    window: { start: '2026-11-21T00:00:00Z', end: '2026-11-21T02:00:00Z' },
-    columnSeconds,
-    columnEnds: Array.from({ length: count }, (_, index) => last - (count - 1 - index) * columnSeconds),
-    regionBytes: page,
-    rowsPerCell: 1,
-    measure: 'active_share',
-    unit: 0.1,
-    base: 2,
-    rows,
-    cells: Uint8Array.from(cells.flat()),
-    knownShare: Array.from({ length: count }, () => 1),
-    notes: [],
-    epochIds: ['e1'],
-  }
+  const columnEnds = Array.from({ length: count }, (_, index) => last - (count - 1 - index) * columnSeconds)
+  const knownShare = columnEnds.map(() => 1)
+  return shareGrid(rows, cells.flat(), { columnSeconds, columnEnds, knownShare })
 }
 
 const all = { t0: 0, t1: 1e6, r0: 0, r1: 100 }
