@@ -5,7 +5,6 @@ Times are shifted to the moment of all other answers; the service's id becomes `
 
 import json
 import re
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,9 @@ from typing import Any
 import pytest
 
 from architecture.tree import ROOT
-from factories.populated import populate, populate_by_api
-from factories.services import running
+from factories.populated import populated_service
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 
 ANSWERS = ROOT / "frontend" / "src" / "mock-api" / "answers"
 MADE_AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
@@ -51,12 +47,7 @@ def shift(value: Any, by: timedelta) -> Any:  # noqa: ANN401 - any part of an an
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_answers_are_recorded(template: Template, storage_mode: str) -> None:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    settings = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
-    with closing(Database(url)) as database, running(settings) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode) as (client, _, made):
         (service,) = made.ids["service_id"]
         by = MADE_AT - utc_now()
         for file in RECORDED:
@@ -66,7 +57,6 @@ def test_answers_are_recorded(template: Template, storage_mode: str) -> None:
             for number, host in enumerate(made.ids["host_id"], 1):
                 text = text.replace(host, f"h-{number}")
             write(ANSWERS / f"{file}.json", shift(json.loads(text), by))
-    template.drop_database(name)
 
 
 def write(path: Path, answer: object) -> None:

@@ -8,11 +8,9 @@ import pytest
 import yaml
 from sqlalchemy import text
 
-from factories.services import running
+from factories.services import signed_in
 from factories.watched import Watched
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 KEYS = ("host|vmstat|pgdemote_kswapd", "host|vmstat|pgfault", "host|vmstat|pgpromote_success")
@@ -29,10 +27,8 @@ RULE = {
 
 @pytest.fixture
 def client(database_url: str) -> Iterator[httpx.Client]:
-    with running(Settings(database_url=database_url)) as (_, found), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="operator", note="ann", lifetime=None, actor="test").secret
-        found.headers["Authorization"] = f"Bearer {token}"
-        yield found
+    with signed_in(database_url) as service:
+        yield service.client
 
 
 @pytest.fixture

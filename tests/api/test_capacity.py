@@ -12,12 +12,10 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from factories.capacity import GIB, IN_USE_RATIO, CapacityFleet, make_fleet
-from factories.services import running
+from factories.services import signed_in
 from tierscope.cli.main import app as command
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.capacity.update import UpdateCapacity
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -37,11 +35,9 @@ def fleet(database_url: str) -> Iterator[CapacityFleet]:
 
 
 @pytest.fixture
-def client(database_url: str, fleet: CapacityFleet) -> Iterator[httpx.Client]:
-    token = Access(fleet.database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
-    with running(Settings(database_url=database_url)) as (_, opened):
-        opened.headers["Authorization"] = f"Bearer {token}"
-        yield opened
+def client(database_url: str) -> Iterator[httpx.Client]:
+    with signed_in(database_url) as service:
+        yield service.client
 
 
 def test_answers_and_their_files(client: httpx.Client, fleet: CapacityFleet) -> None:

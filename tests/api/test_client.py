@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,9 @@ import httpx
 import pytest
 
 from factories.loopback import LOOPBACK, QuietHandler, QuietServer, serving
-from factories.populated import Populated, populate, populate_by_api
-from factories.services import running
+from factories.populated import Populated, populated_service
 from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope_client import Client, MissingPackageError, ProblemError, Table, UnreachableError
 from tierscope_client.transport import Transport
 
@@ -54,16 +51,9 @@ def reads() -> list[str]:
 
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[tuple[str, Populated]]:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    chosen = Settings.model_validate(
-        {"database_url": url, "rate_limits": {"enabled": False}, "limits": {"read_statement_seconds": 60}}
-    )
-    with closing(Database(url)) as database, running(chosen) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    limits = {"read_statement_seconds": 60}
+    with populated_service(template, storage_mode, limits=limits) as (client, _, made):
         yield str(client.base_url), made
-    template.drop_database(name)
 
 
 @pytest.fixture(scope="module")

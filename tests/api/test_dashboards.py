@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,12 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from factories import batches
 from factories.installations import enrol
 from factories.loopback import free_port
-from factories.populated import populate, populate_by_api
-from factories.services import batch_headers, running
+from factories.populated import populated_service
+from factories.services import batch_headers
 from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import Template
 from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope.usecases.operate.telemetry.runs import WorkerRuns
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -86,12 +83,7 @@ class Prometheus:
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[tuple[httpx.Client, str]]:
     """A client of the service and its token; batches have come in, tasks have run."""
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
-    with closing(Database(url)) as database, running(chosen) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode) as (client, database, made):
         runs = WorkerRuns(database, utc_now)
         runs.ran("rebuild.drain", seconds=0.2, failed=False)
         runs.rebuilt({"heat": 3}, {"heat": 1})
@@ -101,7 +93,6 @@ def service(template: Template, storage_mode: str) -> Iterator[tuple[httpx.Clien
             client.post("/v1/ingest/batches", content=batches.compress(batch), headers=batch_headers(host.credential))
         client.post("/v1/ingest/batches", content=b"x", headers=batch_headers(host.credential))
         yield client, made.token
-    template.drop_database(name)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,9 @@ import pytest
 
 from factories.alert_changes import change_alert
 from factories.receivers import WebReceiver, web_receiver
-from factories.services import running
+from factories.services import signed_in
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope.usecases.access.tokens import Access
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -27,13 +26,9 @@ def web() -> Iterator[WebReceiver]:
 
 
 @pytest.fixture
-def client(database_url: str, database: Database, tmp_path: Path) -> Iterator[httpx.Client]:
-    token = Access(database).create_api_token(role="admin", note="ann", lifetime=None, actor="test").secret
-    outgoing = {"allow": "127.0.0.0/8", "secrets_dir": tmp_path}
-    settings = Settings.model_validate({"database_url": database_url, "outgoing": outgoing})
-    with running(settings) as (_, opened):
-        opened.headers["Authorization"] = f"Bearer {token}"
-        yield opened
+def client(database_url: str, tmp_path: Path) -> Iterator[httpx.Client]:
+    with signed_in(database_url, "admin", outgoing={"allow": "127.0.0.0/8", "secrets_dir": tmp_path}) as service:
+        yield service.client
 
 
 def put(client: httpx.Client, *receivers: dict[str, Any], **fields: Any) -> httpx.Response:  # noqa: ANN401

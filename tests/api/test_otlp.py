@@ -2,9 +2,6 @@
 
 import gzip
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
 
 import httpx
 import orjson
@@ -21,52 +18,32 @@ from sqlalchemy import text
 from factories.otlp_requests import HEADERS, PATH, counter, gauge, histogram, point, request
 from factories.remote_writes import HEADERS as WRITE_HEADERS
 from factories.remote_writes import named, write_body
-from factories.services import running
+from factories.services import SignedIn, signed_in
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
-from tierscope.core.settings import OtlpSettings, RemoteWriteSettings, Settings
-from tierscope.usecases.access.tokens import Access
+from tierscope.core.settings import OtlpSettings, RemoteWriteSettings
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 JSON = "application/json"
 LIMITS = RemoteWriteSettings(samples_per_request=1000, series=50)
 
 
-@dataclass(slots=True)
-class Service:
-    """A running service and a token that may write samples."""
-
-    address: str
-    token: str
-    client: httpx.Client
-    database: Database
-
+class Service(SignedIn):
     def send(self, body: bytes, **headers: str) -> httpx.Response:
         sent = httpx.Headers(HEADERS)
         sent.update({name.replace("_", "-"): value for name, value in headers.items()})
         return self.client.post(PATH, content=body, headers=sent)
 
-    def samples(self, match: str) -> list[dict[str, Any]]:
-        """What is stored of the last hour."""
-        answer = self.client.get("/v1/series/samples", params={"match": match, "from": "-1h"})
-        assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()["series"]
-        return found
-
     def value(self, match: str) -> float:
         """The one value of the one series, however often it came."""
-        (series,) = self.samples(match)
+        (series,) = self.stored(match)
         (value,) = set(series["values"])
         return float(value)
 
 
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
-    settings = Settings(database_url=database_url, remote_write=LIMITS, otlp=OtlpSettings(inflated_bytes=1 << 20))
-    with running(settings) as (_, client), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="operator", note="otlp", lifetime=None, actor="test").secret
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield Service(str(client.base_url).rstrip("/"), token, client, database)
+    with signed_in(database_url, remote_write=LIMITS, otlp=OtlpSettings(inflated_bytes=1 << 20)) as service:
+        yield Service(*service)
 
 
 def now_ms() -> int:
@@ -95,7 +72,7 @@ def test_the_reference_exporter_feeds_us(service: Service, compression: Compress
     assert service.value(f'orders_total{{{scope},kind="new"}}') == 3
     assert service.value(f"queue_length{{{scope}}}") == -2
     assert service.value(f"memory_usage_bytes{{{scope}}}") == 5e9
-    buckets = {series["labels"]["le"]: series["values"][0] for series in service.samples("wait_seconds_bucket")}
+    buckets = {series["labels"]["le"]: series["values"][0] for series in service.stored("wait_seconds_bucket")}
     assert buckets == {"0.1": 1, "1": 2, "+Inf": 3}
     assert service.value('target_info{service_version="7",job="cart"}') == 1
     asked = {"query": 'histogram_quantile(0.5, wait_seconds_bucket{job="cart"})'}
@@ -112,7 +89,7 @@ def test_a_series_is_the_same_one_by_otlp_and_by_remote_write(service: Service) 
         metrics = request(gauge("load", point(at + 5000, 2.0)), resource=resource)
         answer = service.send(gzip.compress(metrics.SerializeToString()), content_encoding="gzip")
         assert (answer.status_code, answer.content) == (200, b"")
-    (found,) = service.samples("load")
+    (found,) = service.stored("load")
     assert found["values"] == [1.0, 2.0]
     with service.database.read() as session:
         assert session.execute(text("SELECT count(*) FROM sample_series")).scalar_one() == 1
@@ -155,7 +132,7 @@ def test_what_is_left_out_is_counted_and_the_rest_is_stored(service: Service) ->
     for reason in ("1 older than 30 days", "1 not cumulative", "4096 bytes"):
         assert reason in partial.error_message
     assert service.value("up") == 1
-    assert len(service.samples("wait_bucket")) == 2
+    assert len(service.stored("wait_bucket")) == 2
 
 
 def test_series_beyond_the_limit_are_left_out(service: Service) -> None:

@@ -2,17 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from architecture.tree import ROOT
-from factories.populated import populate, populate_by_api
-from factories.services import running
+from factories.populated import populated_service
 from fixtures.servers import Template
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope.domain.base.described import AS_OF
 
 PAST = {"from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"}
@@ -71,14 +67,9 @@ def numbers(answer: object, schema: dict[str, Any], path: str = "") -> Iterator[
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_no_answer_about_the_past_has_a_number_of_today(template: Template, storage_mode: str) -> None:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    settings = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
     found: dict[str, object] = {}
     declared: set[str] = set()
-    with closing(Database(url)) as database, running(settings) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode) as (client, _, made):
         host, service = made.ids["host_id"][0], made.ids["service_id"][0]
         subjects = {"service": service, "host": host, "other": service, "protect": service}
         for path in OF_PAST:
@@ -105,6 +96,5 @@ def test_no_answer_about_the_past_has_a_number_of_today(template: Template, stor
                     field for field, inner in schema_of(schema)["properties"].items() if inner.get(AS_OF) == "now"
                 }
                 assert set(told["as_of"]["fields"]) == marked
-    template.drop_database(name)
     assert found == {}
     assert declared == {"/v1/fleet", "/v1/services/{service_id}"}

@@ -11,12 +11,10 @@ import pytest
 from factories.alert_changes import change_alert
 from factories.receivers import web_receiver
 from factories.remote_writes import HEADERS, named, write_body
-from factories.services import running
+from factories.services import signed_in
 from factories.watched import Watched
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 
 pytestmark = [pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.timeout(300)]
 NAME = "x" * 28
@@ -28,13 +26,9 @@ RULE = {"name": "busy", "expression": "promoted_pages > 1000/s", "for_seconds": 
 
 
 @pytest.fixture
-def client(database_url: str, database: Database, tmp_path: Path) -> Iterator[httpx.Client]:
-    token = Access(database).create_api_token(role="admin", note="ann", lifetime=None, actor="test").secret
-    outgoing = {"allow": "127.0.0.0/8", "secrets_dir": tmp_path}
-    settings = Settings.model_validate({"database_url": database_url, "outgoing": outgoing})
-    with running(settings) as (_, opened):
-        opened.headers["Authorization"] = f"Bearer {token}"
-        yield opened
+def client(database_url: str, tmp_path: Path) -> Iterator[httpx.Client]:
+    with signed_in(database_url, "admin", outgoing={"allow": "127.0.0.0/8", "secrets_dir": tmp_path}) as service:
+        yield service.client
 
 
 def scoped(expression: str, op: str = "=~") -> dict[str, Any]:

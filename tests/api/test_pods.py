@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,7 @@ import pytest
 
 from factories import batches
 from factories.installations import Enrolled, enrol, store
-from factories.services import running
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
+from factories.services import signed_in
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 
@@ -36,9 +32,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(database_url: str) -> Iterator[Cluster]:
-    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="viewer", note="", lifetime=None, actor="test").secret
-        client.headers["Authorization"] = f"Bearer {token}"
+    with signed_in(database_url, "viewer") as (client, database, _):
         nodes = [enrol(database, name=name) for name in ("node-7", "node-8")]
         for place, node in enumerate(nodes):
             batch = batches.make_batch(host_id=node.id)

@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,16 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from factories.populated import populate, populate_by_api
+from factories.populated import populated_service
 from factories.prometheus import prometheus
 from factories.protobuf_bytes import in_snappy
 from factories.remote_reads import HEADERS as READ_HEADERS
 from factories.remote_reads import read_body
 from factories.remote_writes import HEADERS, named, write_body
-from factories.services import running
 from factories.waiting import DEADLINE_SECONDS
 from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope.usecases.promql import ledgers
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -54,19 +51,11 @@ class Service:
 
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[Service]:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    settings = Settings.model_validate(
-        {"database_url": url, "rate_limits": {"enabled": False}, "anonymous_reads": True}
-    )
-    with closing(Database(url)) as database, running(settings) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode, anonymous_reads=True) as (client, database, _):
         now = int(utc_now().timestamp())
         body = write_body((named("node_load1"), [((now - 60 * n) * 1000, 5.0 + n) for n in range(9, -1, -1)]))
         assert client.post("/api/v1/write", content=body, headers=HEADERS).status_code == 204
         yield Service(client, database, now)
-    template.drop_database(name)
 
 
 def test_tier_moves_are_counters_that_gain_what_the_ledger_says(service: Service) -> None:

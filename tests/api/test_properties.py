@@ -6,7 +6,6 @@ Few examples by default. TIERSCOPE_FUZZ_EXAMPLES, set by `make fuzz-api` and `ma
 import json
 import os
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +27,9 @@ from schemathesis.specs.openapi.checks import (
 from architecture.tree import ROOT
 from factories.figures import unregistered
 from factories.installations import enrol
-from factories.populated import Populated, populate, populate_by_api
-from factories.services import running
+from factories.populated import Populated, populated_service
 from fixtures.properties import keep_found
 from fixtures.servers import Template
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 
 EXAMPLES = os.environ.get("TIERSCOPE_FUZZ_EXAMPLES")
 DESCRIBED = [
@@ -89,21 +85,10 @@ class Service:
 
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[Service]:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    chosen = Settings.model_validate(
-        {
-            "database_url": url,
-            "limits": {"read_statement_seconds": REQUEST_SECONDS},
-            "rate_limits": {"enabled": False},
-            "outgoing": {"connect_seconds": 0.5, "total_seconds": 1.0},
-        }
-    )
-    with closing(Database(url)) as database, running(chosen) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    limits = {"read_statement_seconds": REQUEST_SECONDS}
+    outgoing = {"connect_seconds": 0.5, "total_seconds": 1.0}
+    with populated_service(template, storage_mode, limits=limits, outgoing=outgoing) as (client, database, made):
         yield Service(str(client.base_url), made, enrol(database, name="sender").credential)
-    template.drop_database(name)
 
 
 def figures_are_registered(ctx: schemathesis.CheckContext, response: schemathesis.Response, case: Case) -> None:

@@ -4,22 +4,17 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import text
 
 from factories.remote_writes import HEADERS, HEADERS_V2, named, write_body, write_body_v2, write_histogram
-from factories.services import running
+from factories.services import SignedIn, signed_in
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
 from tierscope.core.errors import PROBLEM_BASE
-from tierscope.core.settings import RemoteWriteSettings, Settings
-from tierscope.usecases.access.tokens import Access
+from tierscope.core.settings import RemoteWriteSettings
 from tierscope.usecases.ingest import series_registry
 
 pytestmark = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
@@ -27,12 +22,7 @@ LIMITS = RemoteWriteSettings(body_bytes=100_000, inflated_bytes=400_000, samples
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 
 
-@dataclass(slots=True)
-class Service:
-    """A running service and a token that may write samples."""
-
-    client: httpx.Client
-    database: Database
+class Service(SignedIn):
     now_ms: int
 
     def send(self, body: bytes, **headers: str) -> httpx.Response:
@@ -41,21 +31,13 @@ class Service:
         sent.update({name.replace("_", "-"): value for name, value in headers.items()})
         return self.client.post("/api/v1/write", content=body, headers=sent)
 
-    def samples(self, match: str) -> list[dict[str, Any]]:
-        """What is stored of the last hour."""
-        answer = self.client.get("/v1/series/samples", params={"match": match, "from": "-1h"})
-        assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()["series"]
-        return found
-
 
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
-    settings = Settings(database_url=database_url, remote_write=LIMITS)
-    with running(settings) as (_, client), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="operator", note="prometheus", lifetime=None, actor="test")
-        client.headers["Authorization"] = f"Bearer {token.secret}"
-        yield Service(client, database, int(utc_now().timestamp() * 1000) - 60_000)
+    with signed_in(database_url, remote_write=LIMITS) as opened:
+        service = Service(*opened)
+        service.now_ms = int(utc_now().timestamp() * 1000) - 60_000
+        yield service
 
 
 def assert_problem(answer: httpx.Response, status: int, slug: str) -> None:
@@ -76,14 +58,14 @@ def test_samples_come_back_bit_by_bit_once_however_often_they_are_sent(service: 
     )
     for _ in range(3):
         assert service.send(body).status_code == 204
-    (load,) = service.samples('node_load1{instance=~"db.*"}')
+    (load,) = service.stored('node_load1{instance=~"db.*"}')
     words = {"NaN": math.nan, "+Inf": math.inf, "-Inf": -math.inf}
     back = [words.get(value, value) for value in load["values"]]
     assert [struct.pack("<d", value) for value in back[:7]] == [struct.pack("<d", value) for value in values[:7]]
     assert math.isnan(back[7])
-    (up,) = service.samples("up")
+    (up,) = service.stored("up")
     assert up["values"] == [1.0]
-    assert service.samples('up{instance="db9:80"}') == []
+    assert service.stored('up{instance="db9:80"}') == []
 
 
 def test_of_two_values_for_one_time_the_first_stays(service: Service) -> None:
@@ -91,7 +73,7 @@ def test_of_two_values_for_one_time_the_first_stays(service: Service) -> None:
     for value in (1.0, 2.0):
         service.send(write_body((named("up"), [(at, value)])))
     service.send(write_body((named("up"), [(at - 5_000, 7.0)])))
-    (found,) = service.samples("up")
+    (found,) = service.stored("up")
     assert found["values"] == [7.0, 1.0]
 
 
@@ -107,14 +89,14 @@ def test_what_does_not_fit_is_named_and_the_rest_is_stored(service: Service) -> 
     assert detail.startswith("1 samples are stored")
     for reason in ("older than 30 days", "ahead of the service's clock", "__name__"):
         assert reason in detail
-    (found,) = service.samples("up")
+    (found,) = service.stored("up")
     assert found["values"] == [1.0]
 
 
 def test_series_beyond_the_limit_are_refused(service: Service) -> None:
     series = [(named("many", number=str(i)), [(service.now_ms, 1.0)]) for i in range(80)]
     assert "30 of series beyond the limit of 50" in service.send(write_body(*series)).json()["detail"]
-    assert len(service.samples("many")) == 50
+    assert len(service.stored("many")) == 50
 
 
 @pytest.mark.parametrize(
@@ -211,7 +193,7 @@ def test_it_is_noted_each_day_that_samples_of_a_series_come(service: Service, mo
     assert send() > 1, "the process knows the series"
     monkeypatch.setattr(series_registry, "INDEX_KEPT", timedelta(0))
     assert send() < 0.5
-    assert len(service.samples("up")) == 1
+    assert len(service.stored("up")) == 1
 
 
 def test_version_2_says_what_of_a_request_is_stored(service: Service) -> None:
@@ -235,7 +217,7 @@ def test_native_histograms_break_no_request_and_are_told(
         answer = service.send(write_histogram(labels, at, version=version), **headers)
         assert answer.status_code == 204, answer.text
     assert written(answer) == (["1", "0", "0"] if version == 2 else [None] * 3)
-    (found,) = service.samples("request_seconds")
+    (found,) = service.stored("request_seconds")
     assert found["values"] == [1.0]
     (told,) = service.client.get("/v1/status").json()["unread"]
     assert (told["series"], told["senders"], told["of_machines"]) == (1, 1, False)

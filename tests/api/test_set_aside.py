@@ -11,11 +11,10 @@ from sqlalchemy import text
 
 from factories.alert_changes import change_alert
 from factories.receivers import web_receiver
-from factories.services import running
+from factories.services import signed_in
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.notifications.deliver import DeliverNotifications
 from tierscope.usecases.reports.deliver import DeliverReports
@@ -37,11 +36,9 @@ def context(database: Database, settings: Settings) -> ReadContext:
 
 
 @pytest.fixture
-def client(settings: Settings, database: Database) -> Iterator[httpx.Client]:
-    token = Access(database).create_api_token(role="admin", note="ann", lifetime=None, actor="test").secret
-    with running(settings) as (_, opened):
-        opened.headers["Authorization"] = f"Bearer {token}"
-        yield opened
+def client(database_url: str) -> Iterator[httpx.Client]:
+    with signed_in(database_url, "admin", outgoing={"allow": "127.0.0.0/8"}) as service:
+        yield service.client
 
 
 def spoil(database: Database, table: str, column: str, public_id: str, body: str) -> None:

@@ -7,11 +7,9 @@ import httpx
 import pytest
 
 from factories.sampled_services import send_samples
-from factories.services import running
+from factories.services import signed_in
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.simulate.uploads import MAX_UPLOAD_BYTES
 from tierscope.usecases.simulate.work import SweepWork
@@ -23,11 +21,9 @@ TRACE = Path(__file__).parents[1] / "data" / "page-traces" / "sqlite.parquet"
 
 
 @pytest.fixture
-def client(database_url: str, database: Database) -> Iterator[httpx.Client]:
-    secret = Access(database).create_api_token(role="operator", note="script", lifetime=None, actor="test").secret
-    with running(Settings(database_url=database_url)) as (_, made):
-        made.headers["Authorization"] = f"Bearer {secret}"
-        yield made
+def client(database_url: str) -> Iterator[httpx.Client]:
+    with signed_in(database_url) as service:
+        yield service.client
 
 
 def sweep_of(client: httpx.Client, source: Mapping[str, object], **more: object) -> dict[str, object]:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import cache
 from typing import Any
 
@@ -14,12 +13,9 @@ import pytest
 from pyarrow import parquet
 
 from architecture.tree import ROOT
-from factories.populated import Populated, populate, populate_by_api
-from factories.services import running
+from factories.populated import Populated, populated_service
 from fixtures.servers import Template
 from tierscope.api.base import tables as tables_module
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 
 native = pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 DOCUMENT = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
@@ -77,14 +73,8 @@ def has_list(schema: dict[str, Any]) -> bool:
 
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[tuple[httpx.Client, Populated]]:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
-    with closing(Database(url)) as database, running(chosen) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode) as (client, _, made):
         yield client, made
-    template.drop_database(name)
 
 
 @pytest.fixture(scope="module")

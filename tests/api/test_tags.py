@@ -1,7 +1,6 @@
 """Tags narrow every list that takes them to the same hosts and services."""
 
 import json
-from contextlib import closing
 from typing import Any
 
 import httpx
@@ -9,11 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from architecture.tree import ROOT
-from factories.populated import populate, populate_by_api
-from factories.services import running
+from factories.populated import populated_service
 from fixtures.servers import Template
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "contract" / "openapi.json").read_text(encoding="utf-8"))
 NARROWED = sorted(
@@ -42,12 +38,7 @@ def listed(answer: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize("storage_mode", ["native"], indirect=True)
 def test_every_list_is_narrowed_to_the_same_hosts_and_services(template: Template, storage_mode: str) -> None:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    settings = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
-    with closing(Database(url)) as database, running(settings) as (_, client):
-        made = populate(database)
-        populate_by_api(client, database, made)
+    with populated_service(template, storage_mode) as (client, database, made):
         first, second = made.ids["host_id"]
         for host, rack in ((first, "r1"), (second, "r2")):
             assert client.put(f"/v1/hosts/{host}/labels", json={"labels": {"rack": rack}}).status_code == 200
@@ -83,4 +74,3 @@ def test_every_list_is_narrowed_to_the_same_hosts_and_services(template: Templat
             ("kernel", "6.12.3", 2),
             ("service", service, 2),
         }
-    template.drop_database(name)

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +24,11 @@ import yaml
 from architecture.tree import ROOT
 from docs.pages import COMMANDS, Block, blocks, pages, read
 from factories.experiments import make_fleet
-from factories.populated import Populated, populate, populate_by_api
-from factories.services import running
+from factories.populated import Populated, populated_service
 from fixtures.elsewhere import long
 from fixtures.environments import index_is_away, install_there, make_environment
 from fixtures.servers import Template
 from tierscope.cli.base.source_tree import find_agent
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
 from tierscope_client import Client
 
 READERS: dict[str, Callable[[str], object]] = {"json": json.loads, "yaml": yaml.safe_load, "toml": tomllib.loads}
@@ -75,16 +71,10 @@ class Service:
 
 @pytest.fixture(scope="module")
 def service(template: Template, storage_mode: str) -> Iterator[Service]:
-    name = template.make_database(schema=True, mode=storage_mode)
-    url = template.cluster.url(name)
-    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}})
-    with closing(Database(url)) as database, running(chosen) as (_, client):
-        made = populate(database)
+    with populated_service(template, storage_mode) as (client, database, made):
         # Of three hours the later half would hold no whole one once the clock has gone into another hour.
         make_fleet(database, HOSTS, hours=6)
-        populate_by_api(client, database, made)
-        yield Service(str(client.base_url).rstrip("/"), url, made)
-    template.drop_database(name)
+        yield Service(str(client.base_url).rstrip("/"), database.url, made)
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 Stored as batches and over the API, worked through as the workers do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from sqlalchemy import select
@@ -17,7 +18,9 @@ from factories.alert_changes import change_alert
 from factories.derived import drain
 from factories.installations import Enrolled, enrol, store
 from factories.ratio_services import add_day_of_heat, this_hour
+from factories.services import running
 from factories.watched import recording
+from fixtures.servers import Template
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.settings import Settings
@@ -48,6 +51,12 @@ class Populated:
     def note(self, name: str, value: object) -> str:
         self.ids.setdefault(name, []).append(str(value))
         return str(value)
+
+
+class PopulatedService(NamedTuple):
+    client: httpx.Client
+    database: Database
+    made: Populated
 
 
 def populate(database: Database, *, n_hosts: int = 2) -> Populated:
@@ -151,6 +160,19 @@ def scenario() -> dict[str, Any]:
     """The worked example of the cost model as a document."""
     document: dict[str, Any] = read_scenario(SCENARIO.read_text(encoding="utf-8")).model_dump(mode="json")
     return document
+
+
+@contextmanager
+def populated_service(template: Template, mode: str, **settings: object) -> Iterator[PopulatedService]:
+    """Yields a client of a running service with all of this on a database of its own, without rate limits."""
+    name = template.make_database(schema=True, mode=mode)
+    url = template.cluster.url(name)
+    chosen = Settings.model_validate({"database_url": url, "rate_limits": {"enabled": False}, **settings})
+    with closing(Database(url)) as database, running(chosen) as (_, client):
+        made = populate(database)
+        populate_by_api(client, database, made)
+        yield PopulatedService(client, database, made)
+    template.drop_database(name)
 
 
 def _get(client: httpx.Client, path: str) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
 
 import httpx
 import uvicorn
@@ -11,7 +12,27 @@ from fastapi import FastAPI
 from factories.loopback import NO_AUTHORITIES
 from factories.waiting import DEADLINE_SECONDS, until
 from tierscope.api.app import create_app
+from tierscope.core.database import Database
 from tierscope.core.settings import Settings
+from tierscope.domain.access.permissions import Role
+from tierscope.usecases.access.tokens import Access
+
+
+class SignedIn(NamedTuple):
+    client: httpx.Client
+    database: Database
+    token: str
+
+    @property
+    def address(self) -> str:
+        return str(self.client.base_url).rstrip("/")
+
+    def stored(self, match: str) -> list[dict[str, Any]]:
+        """Series of the last hour with their samples."""
+        answer = self.client.get("/v1/series/samples", params={"match": match, "from": "-1h"})
+        assert answer.status_code == 200, answer.text
+        found: list[dict[str, Any]] = answer.json()["series"]
+        return found
 
 
 @contextmanager
@@ -43,6 +64,18 @@ def running(settings: Settings) -> Iterator[tuple[FastAPI, httpx.Client]]:
         httpx.Client(base_url=address, timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as client,
     ):
         yield app, client
+
+
+@contextmanager
+def signed_in(database_url: str, role: Role = "operator", **settings: object) -> Iterator[SignedIn]:
+    """Yields a client of a running service with a token of this role."""
+    with (
+        running(Settings.model_validate({"database_url": database_url, **settings})) as (_, client),
+        closing(Database(database_url)) as database,
+    ):
+        token = Access(database).create_api_token(role=role, note="ann", lifetime=None, actor="test").secret
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield SignedIn(client, database, token)
 
 
 def batch_headers(credential: str) -> dict[str, str]:

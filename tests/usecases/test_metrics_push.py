@@ -14,12 +14,11 @@ from pydantic import ValidationError
 from cli.commands import call
 from factories.populated import populate
 from factories.receivers import web_receiver
-from factories.services import running
+from factories.services import signed_in
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import OutgoingFailed
 from tierscope.core.settings import OtlpSettings, Settings
-from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.operate.telemetry.push import MetricsPush
 from tierscope.usecases.operate.telemetry.runs import WorkerRuns
@@ -65,9 +64,7 @@ def scraped(client: httpx.Client) -> dict[Sample, float]:
 
 @native
 def test_a_receiver_gets_what_scrapes_have(database: Database, database_url: str) -> None:
-    with running(Settings(database_url=database_url)) as (_, client):
-        token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
-        client.headers["Authorization"] = f"Bearer {token}"
+    with signed_in(database_url) as (client, _, token):
         endpoint = f"{str(client.base_url).rstrip('/')}/otlp"
         settings = settings_for(endpoint, authorization=f"Bearer {token}")
         wanted = scraped(client)

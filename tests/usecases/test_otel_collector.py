@@ -5,8 +5,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,11 @@ from opentelemetry.sdk.resources import Resource
 
 from factories.loopback import free_port
 from factories.prometheus import process
-from factories.services import running
+from factories.services import SignedIn, signed_in
 from factories.waiting import until
 from fixtures.shifted_clock import need_machine_clock
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
 from tierscope.core.settings import OtlpSettings, Settings
-from tierscope.usecases.access.tokens import Access
 from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.operate.telemetry.push import MetricsPush
 
@@ -55,30 +52,14 @@ service:
 """
 
 
-@dataclass(slots=True)
-class Service:
-    address: str
-    token: str
-    client: httpx.Client
-    database: Database
-
-    def series(self, match: str) -> list[dict[str, Any]]:
-        """Stored series of the last hour."""
-        answer = self.client.get("/v1/series/samples", params={"match": match, "from": "-1h"})
-        found: list[dict[str, Any]] = answer.json()["series"]
-        return found
-
-
 @pytest.fixture
-def service(database_url: str) -> Iterator[Service]:
-    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield Service(str(client.base_url).rstrip("/"), token, client, database)
+def service(database_url: str) -> Iterator[SignedIn]:
+    with signed_in(database_url) as service:
+        yield service
 
 
 @contextmanager
-def collector(folder: Path, service: Service, exporters: str) -> Iterator[str]:
+def collector(folder: Path, service: SignedIn, exporters: str) -> Iterator[str]:
     need_machine_clock("the collector")
     address = f"127.0.0.1:{free_port()}"
     configuration = folder / "collector.yaml"
@@ -104,7 +85,7 @@ def collector(folder: Path, service: Service, exporters: str) -> Iterator[str]:
         yield f"http://{address}"
 
 
-def test_a_collector_feeds_us_both_ways(service: Service, tmp_path: Path) -> None:
+def test_a_collector_feeds_us_both_ways(service: SignedIn, tmp_path: Path) -> None:
     with collector(tmp_path, service, "otlp_http, prometheusremotewrite") as address:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{address}/v1/metrics"))
         resource = Resource({"service.name": "cart", "service.instance.id": "web-1"})
@@ -116,12 +97,12 @@ def test_a_collector_feeds_us_both_ways(service: Service, tmp_path: Path) -> Non
         provider.shutdown()
         ways = ('way=""', 'way="remote-write"')
         until(
-            lambda: all(service.series(f"wait_seconds_count{{{way}}}") for way in ways),
+            lambda: all(service.stored(f"wait_seconds_count{{{way}}}") for way in ways),
             "both ways have come",
             seconds=60,
             log=tmp_path / "collector.log",
         )
-    ours, theirs = ([*service.series(f'{{job="cart",{way},__name__!="target_info"}}')] for way in ways)
+    ours, theirs = ([*service.stored(f'{{job="cart",{way},__name__!="target_info"}}')] for way in ways)
 
     def told(found: list[dict[str, Any]]) -> dict[tuple[str, ...], set[float]]:
         """Values by name, attribute and bound: what both translate in the same way."""
@@ -132,7 +113,7 @@ def test_a_collector_feeds_us_both_ways(service: Service, tmp_path: Path) -> Non
     assert told(ours)["orders_total", "cart", "web-1", "new", ""] == {3.0}
 
 
-def test_a_collector_gets_what_we_send(service: Service, tmp_path: Path) -> None:
+def test_a_collector_gets_what_we_send(service: SignedIn, tmp_path: Path) -> None:
     with collector(tmp_path, service, "file") as address:
         settings = Settings(otlp=OtlpSettings(endpoint=address))
         points = MetricsPush(ReadContext(service.database, utc_now, settings)).run()

@@ -1,25 +1,19 @@
 """Real Prometheus and node_exporter: what they send becomes the ledger, with the recording's own totals and verdict."""
 
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from factories.derived import drain
 from factories.prometheus import exporter, prometheus, require
-from factories.services import running
+from factories.services import SignedIn, signed_in
 from factories.snapshot_trees import unpack
 from factories.waiting import until
 from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
-from tierscope.core.settings import Settings
-from tierscope.usecases.access.tokens import Access
 
 pytestmark = [long, pytest.mark.parametrize("storage_mode", ["native"], indirect=True), pytest.mark.running_clock]
 RECORDING = "04-pingpong"
@@ -46,16 +40,9 @@ remote_write:
 """
 
 
-@dataclass(slots=True)
-class Service:
-    address: str
-    token: str
-    client: httpx.Client
-    database: Database
-
+class Service(SignedIn):
     def values(self, metric: str) -> list[float]:
-        answer = self.client.get("/v1/series/samples", params={"match": metric, "from": "-1h"}).json()
-        return [float(value) for series in answer["series"] for value in series["values"]]
+        return [float(value) for series in self.stored(metric) for value in series["values"]]
 
     def wait_for_scrapes(self, metric: str, count: int) -> None:
         """Waits until so many more scrapes are stored."""
@@ -71,10 +58,8 @@ class Service:
 
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
-    with running(Settings(database_url=database_url)) as (_, client), closing(Database(database_url)) as database:
-        token = Access(database).create_api_token(role="operator", note="", lifetime=None, actor="test").secret
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield Service(str(client.base_url).rstrip("/"), token, client, database)
+    with signed_in(database_url) as service:
+        yield Service(*service)
 
 
 def read_vmstat(snapshot: Path) -> dict[str, int]:
