@@ -91,7 +91,7 @@ test-quick: $(PYTHON_STAMP) $(NODE_STAMP) simcore ## Run what answers within two
 	$(BIN)/python -m pytest -q -n $(PYTEST_PROCESSES) --dist loadscope -m "not slow and not rates" $(QUICK) $(PYTEST_ARGS)
 	$(WEB) npm test -- --project functions --reporter=dot
 
-nightly: $(PYTHON_STAMP) $(FRONTEND) simcore ## Run property tests with a new seed and more examples, then make and prove a release; SEED=1
+nightly: service simcore ## Run property tests with a new seed and more examples, then make and prove a release; SEED=1
 	@deploy/dev/check-tools.sh rust
 	@deploy/dev/nightly.sh
 
@@ -118,7 +118,7 @@ sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to
 	@deploy/dev/check-tools.sh rust
 	$(BIN)/python deploy/sbom/sbom.py
 
-dist: $(PYTHON_STAMP) $(FRONTEND) ## Make what a release consists of, in .build/dist; ARGS="wheels" selects parts
+dist: service ## Make what a release consists of, in .build/dist; ARGS="wheels" selects parts
 	@deploy/dist/dist.sh $(ARGS)
 
 bare-proof: $(PYTHON_STAMP) ## Run `make up` on the last commit without root on bare Debian 12 and 13; ARGS="up-trixie"

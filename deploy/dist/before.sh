@@ -11,9 +11,10 @@ tree=$before/tree
 rm -rf "$before"
 mkdir -p "$tree/.build"
 git archive "$commit" | tar --extract --directory "$tree"
-rm -rf "$tree/deploy" "$tree/frontend/dist"
+rm -rf "$tree/deploy"
 cp -r deploy .dockerignore "$tree"
-cp -r frontend/dist "$tree/frontend/dist"
+cp -r frontend/dist "$tree/frontend"
+cp -r docs/_site "$tree/docs"
 ln -s "$PWD/.venv" "$tree/.venv"
 for kept in containers dist-tools dist-roots uv; do
     mkdir -p "$PWD/.build/$kept"

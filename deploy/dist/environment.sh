@@ -12,7 +12,8 @@ TOOLS=$PWD/.build/dist-tools
 # Images are kept apart from those of the account.
 BUILDAH=(buildah --root "$PWD/.build/containers/storage" --runroot "$PWD/.build/containers/run")
 mkdir -p "$OUT" "$STAGE"
-export PATH="$TOOLS/bin:$PATH"
+# What deploy/dev/bring-*.sh have brought, as the Makefile has it.
+export PATH="$TOOLS/bin:$PWD/.build/node/bin:$PWD/.build/rust/bin:$PATH"
 
 die() {
     printf 'error: %s\nnext:  %s\n' "$1" "$2" >&2

@@ -36,7 +36,8 @@ for image in "$@"; do
     done
     "${BUILDAH[@]}" build --quiet --isolation chroot --format oci --timestamp "$SOURCE_DATE_EPOCH" \
         --build-arg "BASE=$base" --build-arg "SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH" "${said[@]}" \
-        --file "deploy/docker/$image.Dockerfile" --tag "localhost/$name" . >/dev/null
+        --build-context "packages=$OUT/packages" \
+        --file deploy/docker/Dockerfile --target "$image" --tag "localhost/$name" . >/dev/null
     # The archive that buildah itself writes carries the present time.
     layout=$STAGE/images/$image
     rm -rf "$layout"

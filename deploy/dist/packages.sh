@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packs .deb and .rpm: the agent, and the service for each Python that a supported distribution has; and the agent's
-# tarball. All of them carry what the wheels carry. packages.sh [deb12|deb13|el]: the service for that one alone.
+# tarball. All of them carry what the wheels carry. packages.sh [agent|deb12|deb13|el]...: the agent, or the service for
+# that one, alone.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 # 2.48.0 needs modules that the Go proxy refuses.
@@ -55,14 +56,15 @@ pack_tarball() {
     echo "created package: $packages/$top.tar.gz"
 }
 
-if [ $# -eq 0 ]; then
+wanted=" ${*:-agent deb12 deb13 el} "
+if [[ $wanted == *" agent "* ]]; then
     pack_agent
     pack_tarball
 fi
 # Debian 12 and 13; Enterprise Linux 9 and 10.
 for release in deb:deb12:3.11 deb:deb13:3.13 rpm:el:3.12; do
     IFS=: read -r packager DISTRIBUTION PYTHON <<<"$release"
-    [[ " ${*:-$DISTRIBUTION} " == *" $DISTRIBUTION "* ]] || continue
+    [[ $wanted == *" $DISTRIBUTION "* ]] || continue
     export DISTRIBUTION PYTHON
     deploy/dist/stage.sh "$PYTHON" >/dev/null
     list_carried "service+$DISTRIBUTION" "$STAGE/$PYTHON/usr/lib/tierscope"

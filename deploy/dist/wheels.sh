@@ -6,7 +6,9 @@ set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 deploy/dev/check-tools.sh python rust
 [ -x "$(command -v cargo)" ] || export PATH="$HOME/.cargo/bin:$PATH"
-[ -f frontend/dist/index.html ] || die "the dashboard is not built" "make service"
+for built in frontend/dist docs/_site; do
+    [ -f "$built/index.html" ] || die "$built is not built" "make service"
+done
 need_build_tools
 wheels=$OUT/wheels
 rm -rf "$wheels"
