@@ -92,36 +92,10 @@ def test_health_checks_name_parts_that_doctor_looks_at(compose: dict[str, Any]) 
     assert all(f'Check("{part}"' in doctor for part in parts)
 
 
-IMAGES = sorted(path.name.removesuffix(".Dockerfile") for path in (ROOT / "deploy" / "docker").glob("*.Dockerfile"))
-
-
-@pytest.mark.parametrize("name", IMAGES)
-def test_images_do_not_run_as_root_and_stand_on_one_base(name: str) -> None:
-    text = (ROOT / "deploy" / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
-    assert re.search(r"^USER (?!0|root)\S+", text, re.MULTILINE)
-    assert "ARG BASE=debian:trixie-slim\nFROM ${BASE}" in text
-
-
-def test_each_image_is_made_for_releases_and_named_once(compose: dict[str, Any]) -> None:
-    script = (ROOT / "deploy" / "dist" / "images.sh").read_text(encoding="utf-8")
-    made = re.search(r"set -- (.*)$", script, re.MULTILINE)
-    assert made is not None
-    assert sorted(made[1].split()) == IMAGES
-    named = {service["image"] for service in compose["services"].values()}
-    assert named == {f"tierscope/{name}:${{TIERSCOPE_VERSION:-local}}" for name in IMAGES if name != "agent"}
-
-
 def test_only_loopback_ports_are_published(compose: dict[str, Any]) -> None:
     ports = [port for service in compose["services"].values() for port in service.get("ports", [])]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
-
-
-@pytest.mark.parametrize("name", IMAGES)
-def test_dockerfiles_copy_only_what_is_there(name: str) -> None:
-    text = (ROOT / "deploy" / "docker" / f"{name}.Dockerfile").read_text(encoding="utf-8")
-    copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY") and "--from" not in line]
-    assert [path for paths in copied for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_the_agents_unit_is_complete_and_bounded() -> None:

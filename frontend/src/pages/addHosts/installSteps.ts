@@ -132,11 +132,10 @@ function kubernetesSteps({ server, token, programs }: InstallInputs): InstallSte
     {
       title: 'Build the image once',
       where: clone,
-      note: 'No image is published: deploy/docker/agent.Dockerfile holds the agent of the package alone. Set your registry; nodes pull the image by the digest that the registry checks.',
+      note: 'No image is published: this one is compiled from the clone, and holds the agent alone. Set your registry; nodes pull the image by the digest that the registry checks.',
       text: [
         'image=registry.example/tierscope/agent:0.1.0   # your registry',
-        'make dist ARGS="wheels packages"',
-        'docker build -t "$image" -f deploy/docker/agent.Dockerfile . && docker push "$image"',
+        'docker build --file deploy/docker/Dockerfile --target agent --tag "$image" . && docker push "$image"',
       ].join('\n'),
     },
     {
