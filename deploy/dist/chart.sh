@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Packs the Helm chart as `helm package` does, but with the time of the commit instead of the present.
+# Packs the Helm chart as `helm package` does, but with the time of the commit instead of the present. Tests compare what it
+# makes with what kustomize makes of deploy/kubernetes.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 need_go_tool helm.sh/helm/v3/cmd/helm@v3.19.0
+# Later ones need a newer Go.
+need_go_tool sigs.k8s.io/kustomize/kustomize/v5@v5.8.1
 chart=$OUT/chart/tierscope-$VERSION.tgz
 rm -rf "$OUT/chart"
 mkdir -p "$OUT/chart"

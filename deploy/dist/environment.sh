@@ -43,8 +43,10 @@ need_build_tools() {
 
 # need_go_tool MODULE@VERSION: compiles a program of the Go proxy once, checked against Go's checksum database.
 need_go_tool() {
-    local name
-    name=$(basename "${1%@*}")
+    local name=${1%@*}
+    # A module of a later version ends with its number.
+    [[ ! $name =~ /v[0-9]+$ ]] || name=${name%/*}
+    name=${name##*/}
     [ ! -e "$TOOLS/bin/$name.$(basename "$1")" ] || return 0
     command -v go >/dev/null || die "$name is missing and Go is not installed" "install Go 1.25 or later (https://go.dev/dl)"
     echo "compiling $1"

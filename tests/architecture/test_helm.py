@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from architecture.test_kubernetes import ALL, VERSIONS, Manifest, is_taken, name_of, number_of
+from architecture.test_kubernetes import ALL, FOLDER, VERSIONS, Manifest, is_taken, name_of, number_of, pod_of
 from architecture.tree import ROOT
 
 CHART = ROOT / "deploy" / "helm" / "tierscope"
@@ -17,6 +17,7 @@ AGENT_KINDS = ("ConfigMap", "DaemonSet", "ServiceAccount")
 INSTANCE = "app.kubernetes.io/instance"
 TESTED = (VERSIONS[0], "1.34.0", VERSIONS[-1])
 OTHER_VALUES = {
+    "agent": {"apiRights": True},
     "images": {"tag": "1.2.3", "pullSecrets": ["registry"]},
     "ingress": {"enabled": True, "className": "nginx", "annotations": {"example.com/timeout": "60"}},
     "settings": {"TIERSCOPE_LIMITS__LATE_DAYS": "14"},
@@ -62,6 +63,15 @@ def test_default_values_make_the_manifests_of_the_service_and_the_agent() -> Non
     # A release goes into a namespace that is there.
     by_hand = {name: without_release(found) for name, found in ALL.items() if found["kind"] != "Namespace"}
     assert chart == by_hand
+
+
+def test_rights_that_the_agent_is_given_are_those_of_the_component() -> None:
+    found = rendered("--set", "agent.apiRights=true")
+    rights = yaml.safe_load_all((FOLDER / "agent-api" / "rights.yaml").read_text(encoding="utf-8"))
+    given = {name_of(manifest): manifest for manifest in rights}
+    assert {name: without_release(found.get(name)) for name in given} == without_release(given)
+    assert set(found) - set(rendered()) == set(given)
+    assert pod_of(found["DaemonSet/tierscope-agent"])["spec"]["automountServiceAccountToken"] is True
 
 
 def test_a_release_without_agents_has_none() -> None:

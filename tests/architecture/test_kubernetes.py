@@ -1,7 +1,11 @@
 """The manifests are what Kubernetes takes, and every container of them is bounded, probed and without rights."""
 
+import os
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,10 +191,38 @@ def test_selectors_meet_the_pods_that_they_mean() -> None:
             assert met == [f"Deployment/{manifest['metadata']['name']}"]
 
 
-def test_images_that_the_kustomization_tags_are_used() -> None:
-    used = {
-        container["image"].rpartition(":")[0]
-        for found in SERVICE.values()
-        for container in pod_of(found)["spec"]["containers"]
-    }
-    assert {image["name"] for image in KUSTOMIZATION["images"]} == used
+@pytest.fixture(scope="module")
+def kustomize() -> Callable[[Path], dict[str, Manifest]]:
+    """What kustomize makes of a directory."""
+    program = shutil.which("kustomize") or shutil.which("kustomize", path=str(ROOT / ".build" / "dist-tools" / "bin"))
+    if program is None:
+        pytest.skip("kustomize is not installed: make dist ARGS=chart compiles it")
+
+    def build(folder: Path) -> dict[str, Manifest]:
+        done = subprocess.run([program, "build", folder], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return {name_of(manifest): manifest for manifest in yaml.safe_load_all(done.stdout)}
+
+    return build
+
+
+def test_kustomize_makes_every_manifest(kustomize: Callable[[Path], dict[str, Manifest]]) -> None:
+    assert kustomize(FOLDER) == ALL
+
+
+def test_the_overlay_of_the_page_sets_images_settings_and_rights(
+    kustomize: Callable[[Path], dict[str, Manifest]], tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "howto" / "kubernetes.md").read_text(encoding="utf-8")
+    overlay, component = (text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    written = (overlay + component).replace("../tierscope/deploy/kubernetes", os.path.relpath(FOLDER, tmp_path))
+    (tmp_path / "kustomization.yaml").write_text(written, encoding="utf-8")
+    found = kustomize(tmp_path)
+    assert set(found) - set(ALL) == {"ClusterRole/tierscope-agent", "ClusterRoleBinding/tierscope-agent"}
+    for name in WORKLOADS:
+        pod = pod_of(found[name])["spec"]
+        assert all(container["image"].startswith("registry.example/tierscope/") for container in pod["containers"])
+        assert pod["automountServiceAccountToken"] is (name == "DaemonSet/tierscope-agent")
+    settings = found["ConfigMap/tierscope"]["data"]
+    changed = {name for name, value in ALL["ConfigMap/tierscope"]["data"].items() if settings[name] != value}
+    assert changed == {"TIERSCOPE_DATABASE_URL", "TIERSCOPE_ALLOWED_HOSTS"}

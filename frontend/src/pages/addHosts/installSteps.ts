@@ -153,7 +153,7 @@ function kubernetesSteps({ server, token, programs }: InstallInputs): InstallSte
       note: 'deploy/kubernetes/agent-daemonset.yaml runs the agent on every node, without privileged mode and without rights in Kubernetes. Heat is measured of containers with `env: [{name: TIERSCOPE_HEAT, value: "1"}]`.',
       text: [
         `sed -e ${edits.join(' \\\n    -e ')} \\`,
-        '    -e "s|image: tierscope/agent:0.1.0|image: $image|" deploy/kubernetes/agent-daemonset.yaml | kubectl apply -f -',
+        '    -e "s|image: tierscope/agent:.*|image: $image|" deploy/kubernetes/agent-daemonset.yaml | kubectl apply -f -',
         'kubectl -n tierscope rollout status daemonset/tierscope-agent',
       ].join('\n'),
     },
