@@ -52,7 +52,17 @@ def versions(root: Path) -> dict[str, str]:
         "frontend/package.json": web["version"],
         "deploy/helm/tierscope/Chart.yaml": chart["version"],
         "appVersion of deploy/helm/tierscope/Chart.yaml": chart["appVersion"],
-    }
+    } | image_tags(root)
+
+
+def image_tags(root: Path) -> dict[str, str]:
+    """The tags of this project's images in the manifests, where there are several in a file the tags of all."""
+    found = {}
+    for path in sorted((root / "deploy/kubernetes").glob("*.yaml")):
+        tags = set(re.findall(r"image: tierscope/\w+:(\S+)", path.read_text(encoding="utf-8")))
+        if tags:
+            found[f"images of {path.relative_to(root)}"] = ", ".join(sorted(tags))
+    return found
 
 
 def parsed(version: str) -> Version | None:

@@ -16,6 +16,11 @@ def test_every_place_names_the_same_version() -> None:
     assert check.check_version(check.versions(ROOT), None).faults == []
 
 
+def test_places_are_told_whose_version_reaches_hosts() -> None:
+    manifests = ("agent-daemonset", "exporter-daemonset", "service")
+    assert {f"images of deploy/kubernetes/{name}.yaml" for name in manifests} <= set(check.versions(ROOT))
+
+
 @pytest.mark.parametrize(
     ("found", "newest", "word"),
     [
