@@ -121,8 +121,8 @@ sbom: $(PYTHON_STAMP) $(NODE_STAMP) ## Write SBOMs and the report of licences to
 dist: service ## Make what a release consists of, in .build/dist; ARGS="wheels" selects parts
 	@deploy/dist/dist.sh $(ARGS)
 
-bare-proof: $(PYTHON_STAMP) ## Run `make up` on the last commit without root on bare Debian 12 and 13; ARGS="up-trixie"
-	@PYTHONPATH=lab:tests $(BIN)/python -m proofs $(or $(ARGS),up-bookworm up-trixie)
+bare-proof: $(PYTHON_STAMP) ## Run `make up` on the last commit without root on bare Debian 12 and 13, and build images of it; ARGS="up-trixie"
+	@PYTHONPATH=lab:tests $(BIN)/python -m proofs $(or $(ARGS),up-bookworm up-trixie up-images)
 
 dist-proof: $(PYTHON_STAMP) ## Install, start, ask and remove what `make dist` made, on bare roots; ARGS="wheels"
 	@PYTHONPATH=lab:tests $(BIN)/python -m proofs $(ARGS)

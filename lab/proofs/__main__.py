@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from factories.waiting import NeverHappenedError
-from proofs import again, bare, debian, images, rpm, systemd, wheels
+from proofs import again, bare, clone, debian, images, rpm, systemd, wheels
 from proofs.artefacts import NotHereError, NotProvenError, Proven
 
 PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
@@ -20,6 +20,7 @@ PARTS: dict[str, Callable[[], Iterator[Proven]]] = {
     "images": images.prove,
     "up-bookworm": bare.prove_on("bookworm"),
     "up-trixie": bare.prove_on("trixie"),
+    "up-images": clone.prove,
 }
 
 

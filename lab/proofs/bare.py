@@ -11,7 +11,7 @@ from proofs.roots import Root, bare_root
 
 PACKAGES = ("python3", "python3-venv", "git", "make", "ca-certificates")
 _USER = "newcomer"
-_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 _CONFIGURED = ("PIP_INDEX_URL", "PIP_CERT", "UV_DEFAULT_INDEX", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 _SETTINGS_OF = ("npm_config_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "http_proxy", "https_proxy", "no_proxy")
 """How this machine reaches the registries is told to the clients in the root, by their own variables."""
@@ -39,8 +39,8 @@ def _put_clone(root: Root) -> None:
     bundle = root.path / "put" / "tierscope.bundle"
     bundle.parent.mkdir(mode=0o755)
     run(["git", "-C", ROOT, "bundle", "create", "--quiet", bundle, "HEAD"])
-    if _CERTIFICATES.exists():
-        root.put(_CERTIFICATES, str(_CERTIFICATES))
+    if CERTIFICATES.exists():
+        root.put(CERTIFICATES, str(CERTIFICATES))
 
 
 def _up(root: Root) -> Iterator[Proven]:
