@@ -43,7 +43,7 @@ def _line(row: Row, results: Sequence[Outcome | Skipped]) -> str:
         total["lost"],
         sum(outcome.reported_losses for outcome in passes),
         f"{middle:.1f} (at most {slowest:.1f})",
-        "passed" if not failed else "FAILED: " + "; ".join(failed),
+        "passed" if not failed else "FAILED: " + "; ".join(" ".join(fault[:200].split()) for fault in failed),
     ]
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
@@ -81,7 +81,7 @@ def supervised_table(results: Sequence[Recovered]) -> str:
             sum(result.lost for result in passes),
             sum(result.stored_twice for result in passes),
             f"{statistics.median(back):.1f} (at most {max(back):.1f})",
-            "passed" if not failed else "FAILED: " + "; ".join(failed),
+            "passed" if not failed else "FAILED: " + "; ".join(" ".join(fault[:200].split()) for fault in failed),
         ]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return head + "\n".join(lines)

@@ -44,8 +44,7 @@ def broker_options(queue_url: str | None) -> dict[str, object]:
     address = queue_url.replace("unix://", "redis+socket://", 1)
     # Messages only wake, so that the queue need not keep those that were taken. Where its server dies, kombu 5.7 looks
     # for them over a connection that is gone, raises AttributeError, and the worker works no more.
-    transport = {"ack_emulation": False}
-    return {"broker_url": address, "broker_transport_options": transport, "result_backend": address}
+    return {"broker_url": address, "broker_transport_options": {"ack_emulation": False}, "result_backend": address}
 
 
 def make_app(settings: Settings) -> Celery:
