@@ -43,7 +43,7 @@ def _line(row: Row, results: Sequence[Outcome | Skipped]) -> str:
         total["lost"],
         sum(outcome.reported_losses for outcome in passes),
         f"{middle:.1f} (at most {slowest:.1f})",
-        "passed" if not failed else "FAILED: " + "; ".join(" ".join(fault[:200].split()) for fault in failed),
+        _verdict(failed),
     ]
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
@@ -81,7 +81,7 @@ def supervised_table(results: Sequence[Recovered]) -> str:
             sum(result.lost for result in passes),
             sum(result.stored_twice for result in passes),
             f"{statistics.median(back):.1f} (at most {max(back):.1f})",
-            "passed" if not failed else "FAILED: " + "; ".join(" ".join(fault[:200].split()) for fault in failed),
+            _verdict(failed),
         ]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return head + "\n".join(lines)
@@ -141,6 +141,11 @@ def _pair_line(pair: Pair, rounds: Sequence[Played]) -> str:
         f"{total.misplaced:,}",
         f"{total.returned:,}",
         f"{sum(one.repeats > 0 for one in rounds)}",
-        "FAILED: " + "; ".join(fault[:200] for fault in failed) if failed else "passed" if rounds else "not run here",
+        _verdict(failed) if failed or rounds else "not run here",
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _verdict(failed: Sequence[str]) -> str:
+    """Faults may bring the tail of a log."""
+    return "FAILED: " + "; ".join(" ".join(fault[:200].split()) for fault in failed) if failed else "passed"
