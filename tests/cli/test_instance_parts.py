@@ -50,6 +50,15 @@ def test_a_port_that_was_asked_for_is_taken_or_an_error() -> None:
     assert find_port(taken, exact=True) == taken
 
 
+def test_a_program_that_polls_does_not_wait_for_the_text_of_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERSCOPE_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr("tierscope.cli.instance.status.describe", lambda *_: pytest.fail("nobody reads it"))
+    done = CliRunner().invoke(app, ["status", "--json"])
+    assert json.loads(done.stdout)["phase"] == "stopped"
+
+
 def test_an_instance_keeps_the_port_that_people_have_its_address_with(tmp_path: Path) -> None:
     instance, account = find_instance(Settings(data_dir=tmp_path), demo=False), choose_account()
 

@@ -94,7 +94,7 @@ def _piped(words: list[str], env: dict[str, str], reads: IO[bytes] | None, write
             stdin=subprocess.PIPE if reads is not None else subprocess.DEVNULL,
             stdout=into,
             stderr=messages,
-            preexec_fn=tie_to_parent(signal.SIGTERM),  # noqa: PLW1509 - likewise
+            preexec_fn=tie_to_parent(signal.SIGTERM),  # noqa: PLW1509 - commands have one thread
         ) as ended,
     ):
         if reads is not None and ended.stdin is not None:

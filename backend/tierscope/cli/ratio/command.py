@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_answer, print_json
+from tierscope.cli.base.exits import BAD_USAGE, NOT_ENOUGH_DATA, fail, print_json
 from tierscope.cli.base.options import AsJson, Demo
 from tierscope.core.settings import Settings
 
@@ -90,8 +90,10 @@ def recommend(
         views = _of_trace(path, wanted, policy=asked)
     if devices:
         _rank(devices, views, at, host_price, as_json=as_json)
+    elif as_json:
+        print_json(_document(views[0]))
     else:
-        print_answer(_document(views[0]), describe_ratio(views[0]), as_json=as_json)
+        typer.echo(describe_ratio(views[0]))
     if all(view.answer == "refused" for view in views):
         raise typer.Exit(NOT_ENOUGH_DATA)
 
