@@ -121,6 +121,14 @@ class Choice:
     plausible: Candidate | None
     binding: tuple[Constraint, ...]
 
+    @property
+    def dram_shares(self) -> tuple[float, float, float]:
+        """Of the safe, the likely and the plausible one; 1 is all DRAM."""
+        safe, likely, plausible = (
+            1.0 if end is None else end.dram_share for end in (self.safe, self.likely, self.plausible)
+        )
+        return safe, likely, plausible
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:

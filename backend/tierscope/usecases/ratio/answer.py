@@ -202,7 +202,13 @@ def _view(
         origin=known.origin,
         window=known.window,
         sentence=describe(
-            answer, ends, chosen, refused, loss_target=asked.loss_target, least=_least(fine), placement=placement
+            answer,
+            ends,
+            chosen,
+            refused,
+            loss_target=asked.loss_target,
+            least=None if fine is None else fine.dram_shares[0],
+            placement=placement,
         ),
         service_class=service_class,
         loss_target=asked.loss_target,
@@ -240,16 +246,10 @@ def _view(
 
 def _dram_needed(case: Case, fine: Choice) -> Figure:
     """The ends of the sweep; all DRAM where none of its shares keeps the target."""
-    safe, likely, plausible = (
-        1.0 if end is None else end.dram_share for end in (fine.safe, fine.likely, fine.plausible)
-    )
+    safe, likely, plausible = fine.dram_shares
     share = case.placement.figure(fine.candidates[0].share, case.known.window, case.known.heat.required.grade)
     ends = Interval(plausible, safe, 2.0 * UPPER_LEVEL - 1.0, "confidence")
     return _believed(share, "ratio.dram_needed_ratio/1", likely, ends)
-
-
-def _least(fine: Choice | None) -> float | None:
-    return None if fine is None or fine.safe is None else fine.safe.dram_share
 
 
 def _settle(
@@ -271,10 +271,10 @@ def _settle(
 
 
 def _ends(choice: Choice) -> RatioEnds:
-    found = (choice.safe, choice.likely, choice.plausible)
-    safe, likely, plausible = (None if end is None else end.name for end in found)
-    shares = (1.0 if end is None else end.dram_share for end in found)
-    return RatioEnds(safe, likely, plausible, *shares)
+    safe, likely, plausible = (
+        None if end is None else end.name for end in (choice.safe, choice.likely, choice.plausible)
+    )
+    return RatioEnds(safe, likely, plausible, *choice.dram_shares)
 
 
 def _next_steps(
