@@ -59,14 +59,16 @@ class Unmeasured:
     reason: str
 
 
-def read_unmeasured(session: ReadSession, service_id: int, host_ids: Sequence[int]) -> list[Unmeasured]:
-    """The hosts of a service that say why heat is not measured, in the order of `host_ids`."""
+def read_unmeasured(
+    session: ReadSession, service_id: int, host_ids: Sequence[int], *, limit: int | None
+) -> list[Unmeasured]:
+    """The first hosts of a service that say why heat is not measured, in the order of `host_ids`; None = all."""
     statement = text(
         "SELECT s.host_id, s.heat_measured, s.heat_reason FROM host_services s JOIN hosts h ON h.id = s.host_id"
         " AND h.revoked_at IS NULL WHERE s.service_id = :service AND s.host_id = ANY(:hosts) AND s.heat_reason <> ''"
-        " ORDER BY array_position(CAST(:hosts AS bigint[]), s.host_id)"
+        " ORDER BY array_position(CAST(:hosts AS bigint[]), s.host_id) LIMIT :limit"
     )
-    rows = session.execute(statement, {"service": service_id, "hosts": list(host_ids)})
+    rows = session.execute(statement, {"service": service_id, "hosts": list(host_ids), "limit": limit})
     return [Unmeasured(*row) for row in rows]
 
 

@@ -53,7 +53,7 @@ class HeatReads:
             chosen = choose_source(found, method)
             source = None if chosen is None else found[chosen]
             newest_us = {} if source is None else source.newest_us()
-            unmeasured = read_unmeasured(session, service.id, list(hosts))
+            unmeasured = read_unmeasured(session, service.id, list(hosts), limit=max_hosts)
             sampled = read_sampling(session, service.id, chosen, newest_us, window)
         if kind is not None and source is not None:
             source = source.pick(kind=kind)
@@ -74,7 +74,7 @@ class HeatReads:
         return replace(
             view,
             sampling=view_sampling(sampled, chosen, window, len(newest_us)),
-            not_measured=_who_is_not(unmeasured[:max_hosts], hosts),
+            not_measured=_who_is_not(unmeasured, hosts),
         )
 
 
