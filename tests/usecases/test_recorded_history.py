@@ -25,6 +25,7 @@ from tierscope.core.database import Database
 from tierscope.core.errors import Unprocessable
 from tierscope.domain.ingest.history.recorded import Recorded
 from tierscope.storage.ledger.rows import read_ledger
+from tierscope.usecases.ingest import recorded_history
 from tierscope.usecases.ingest.recorded_history import read_collectl, read_pcp, read_sysstat
 
 pytestmark = pytest.mark.running_clock
@@ -203,6 +204,15 @@ def test_files_are_found_in_reports_and_in_directories_by_month(form: str, tmp_p
         read_pcp(path, None, None)
     with pytest.raises(Unprocessable, match=r"has no file|holds no file of collectl"):
         read_collectl(path)
+
+
+def test_a_file_that_is_too_large_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded_history, "UNPACKED_BYTES", 1000)
+    for name, size in (("sa01", 10), ("sa02", 1001)):
+        (tmp_path / name).write_bytes(bytes(size))
+    subprocess.run(["tar", "-cf", "report.tar", "sa01", "sa02"], cwd=tmp_path, check=True)
+    with pytest.raises(Unprocessable, match=r"sa02 in .*report\.tar is larger than"):
+        read_sysstat(tmp_path / "report.tar", None)
 
 
 def test_an_archive_of_pmlogger_has_what_the_kernel_counted(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tierscope.usecases.ingest.remote_write import RemoteWrite
 
 REQUEST_SAMPLES = 50_000
 UNPACKED_BYTES = 256 << 20
-TAR_FILES, TAR_BYTES = 4096, 4 << 30
+TAR_DIRECTORIES, TAR_BYTES = 4096, 4 << 30
 RUN_SECONDS = 600
 _SADF = ("sadf", "Debian package sysstat")
 _PMREP = ("pmrep", "Debian package pcp, Red Hat package pcp-system-tools")
@@ -98,8 +98,9 @@ def _unpacked(path: Path, wanted: re.Pattern[str], program: str) -> Iterator[Pat
         parents: dict[str, Path] = {}
         for parent, base, content in _members(path, wanted):
             size += len(content)
-            if size > TAR_BYTES or len(parents) > TAR_FILES:
-                raise Unprocessable(f"{path} holds more than {TAR_BYTES >> 30} GiB", next_step="Unpack it yourself.")
+            if size > TAR_BYTES or len(parents) > TAR_DIRECTORIES:
+                most = f"{TAR_BYTES >> 30} GiB, or {TAR_DIRECTORIES:,} directories, of {program}"
+                raise Unprocessable(f"{path} holds more than {most}", next_step="Unpack it yourself.")
             into = parents.setdefault(parent, folder / str(len(parents)))
             into.mkdir(exist_ok=True)
             (into / base).write_bytes(content)
@@ -114,8 +115,12 @@ def _members(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, str, by
             for member in archive:
                 parent, _, base = member.name.rpartition("/")
                 content = archive.extractfile(member) if member.isfile() and wanted.fullmatch(base) else None
-                if content is not None and member.size <= UNPACKED_BYTES:
-                    yield parent, base, content.read()
+                if content is None:
+                    continue
+                if member.size > UNPACKED_BYTES:
+                    told = f"{member.name} in {path} is larger than {UNPACKED_BYTES >> 20} MiB"
+                    raise Unprocessable(told, next_step="Unpack it yourself.")
+                yield parent, base, content.read()
     except (OSError, EOFError, lzma.LZMAError, tarfile.TarError) as error:
         raise Unprocessable(f"{path} cannot be unpacked: {error}", next_step="Copy it again.") from error
 
