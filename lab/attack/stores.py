@@ -78,7 +78,11 @@ def _right_again(assault: Assault, host: str, what: str, right: bytes | None) ->
 def _silent(assault: Assault, host: str, right: bytes | None) -> None:
     """Many readers of what a server that says nothing has: everybody else is served."""
     objects, go_on = assault.arena.objects, threading.Event()
-    objects.lie, objects.asked = lambda _: _wait(go_on), 0
+
+    def say_nothing(_: Answers) -> None:
+        go_on.wait()
+
+    objects.lie, objects.asked = say_nothing, 0
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             waiting = [pool.submit(_refused, assault, host, "silence", (429, 503)) for _ in range(AT_ONCE)]
@@ -89,10 +93,6 @@ def _silent(assault: Assault, host: str, right: bytes | None) -> None:
         objects.lie = None
         go_on.set()
     _right_again(assault, host, "silence", right)
-
-
-def _wait(go_on: threading.Event) -> None:
-    go_on.wait()
 
 
 def _welcome(answer: Answers) -> None:
