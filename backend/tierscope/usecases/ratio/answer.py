@@ -188,6 +188,7 @@ def _view(
 ) -> Ratio:
     case, choice = judged or (None, None)
     fine = None if case is None else case.choose_share()
+    least = None if fine is None else fine.dram_shares[0]
     candidates = () if judged is None else _candidates(*judged)
     answer, chosen, ends = _settle(judged, candidates)
     seen = None if case is None else case.placement.seen
@@ -202,13 +203,7 @@ def _view(
         origin=known.origin,
         window=known.window,
         sentence=describe(
-            answer,
-            ends,
-            chosen,
-            refused,
-            loss_target=asked.loss_target,
-            least=None if fine is None else fine.dram_shares[0],
-            placement=placement,
+            answer, ends, chosen, refused, loss_target=asked.loss_target, least=least, placement=placement
         ),
         service_class=service_class,
         loss_target=asked.loss_target,

@@ -29,7 +29,7 @@ def describe(
     least: float | None,
     placement: RatioPlacement | None = None,
 ) -> str:
-    """What to do in a sentence or two. `least`: the smallest DRAM share of the sweep that keeps the target, 1 is all DRAM.
+    """What to do in a sentence or two. `least`: the smallest share of the sweep that keeps the target; 1 is all DRAM.
 
     `placement` tells what better placement would allow where none is proven with today's.
     """
