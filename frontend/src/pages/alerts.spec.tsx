@@ -9,17 +9,19 @@ const rules = recorded('/v1/rules').items
 /** Answers writes and keeps them; checks rules as the mock does. */
 function recorder() {
   const sent: { path: string; method: string; body: unknown }[] = []
+  const checked: string[] = []
   const respond = async (url: URL, request: Request) => {
     if (request.method === 'GET' || url.pathname === '/v1/rules/backtest') return undefined
     const body: unknown = request.method === 'DELETE' ? null : await request.json().catch(() => null)
     if (url.pathname === '/v1/rules/check') {
-      const { rule } = body as { rule: { expression: string } }
+      const { rule } = body as { rule: { name: string; expression: string } }
+      checked.push(rule.name)
       return Response.json(recorded('/v1/rules/check', '', rule.expression.includes('<') ? '' : 'expression=wrong'))
     }
     sent.push({ path: url.pathname, method: request.method, body })
     return Response.json(rules[1], { status: 201 })
   }
-  return { sent, respond }
+  return { sent, checked, respond }
 }
 
 describe('the alerts page', () => {
@@ -138,7 +140,7 @@ describe('rules', () => {
   })
 
   it('are checked while they are written, and tested on history', async () => {
-    const { sent, respond } = recorder()
+    const { sent, checked, respond } = recorder()
     const router = openApp('/alerts/rules/new', respond)
     const condition = await screen.findByLabelText('Condition')
     await waitFor(() => expect(screen.getByTestId('chart-backtest').textContent).toContain('fired 1×, resolved 0×'))
@@ -154,6 +156,7 @@ describe('rules', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Add rule' }))
     await waitFor(() => expect(router.state.location.pathname).toBe('/alerts/rules/rule-2'))
     expect(sent[0]?.body).toMatchObject({ name: 'Tight', expression: 'free_dram_ratio < 3%', for_seconds: 300 })
+    expect(new Set(checked)).toEqual(new Set(['rule']))
   })
 
   it('that no subject has data for are said never to fire here', async () => {

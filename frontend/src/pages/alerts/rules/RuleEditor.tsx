@@ -37,9 +37,8 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
   const [entry, setEntry] = useState(first)
   const [settled] = useDebouncedValue(entry, pauseMs)
   const request = useMemo(() => requestOfEntry(settled), [settled])
-  // The name says nothing of what would be found; a new rule may have none yet.
-  const asked =
-    typeof request === 'string' || request.expression === '' ? null : { ...request, name: request.name || 'new rule' }
+  // The name says nothing of what would be found: to write one must not ask again.
+  const asked = typeof request === 'string' || request.expression === '' ? null : { ...request, name: 'rule' }
   const check = useQuery(ruleCheckQuery(asked))
   const vocabulary = useQuery(vocabularyQuery())
   const saving = useMutation(saveRule(queries))
@@ -85,7 +84,7 @@ export function RuleEditor({ first, ruleId, shipped }: RuleEditorProps) {
         <Panel title="Timing and notification" testId="rule-fields">
           <RuleFields entry={entry} placeholders={vocabulary.data?.placeholders ?? []} onChange={set} />
         </Panel>
-        <div className={classes.aside}>
+        <div className={`${classes.aside} ${classes.actions}`}>
           {!shipped && (
             <LoginFirst may="write:rules" to="save rules">
               <Button
