@@ -15,7 +15,7 @@ from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.usecases.experiments.reads import ExperimentReads
 from tierscope.usecases.experiments.writes import ExperimentWrites
-from tierscope.usecases.operate.demonstration import TRIED, Demonstration, TriedExperiment
+from tierscope.usecases.operate.demonstration import COSTED, TRIED, Demonstration, TriedExperiment
 from tierscope.usecases.tco.prices import Prices
 from tierscope.usecases.tco.scenarios import Scenarios
 
@@ -71,7 +71,9 @@ def test_experiments_wait_until_what_was_sent_is_worked_up(database: Database) -
     assert demonstration.enter(()) == 0
 
 
-def test_scenarios_of_cost_rest_on_what_is_advised_and_are_stored_once(database: Database) -> None:
+def test_scenarios_of_cost_rest_on_what_is_advised_and_are_stored_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host = enrol(database)
     batch = batches.make_batch(host_id=host.id)
     batches.add_inventory(batch, services=("redis", "web"))
@@ -79,6 +81,8 @@ def test_scenarios_of_cost_rest_on_what_is_advised_and_are_stored_once(database:
     drain(database)
     demonstration = Demonstration(database)
     demonstration.enter_scenarios()
+    demonstration.enter_scenarios()
+    monkeypatch.setitem(COSTED, "redis", 384.0)
     demonstration.enter_scenarios()
     (found,) = Scenarios(database).list(limit=10, cursor=None).items
     assert (found.name, found.created_by) == ("redis at 2:1", "demonstration")

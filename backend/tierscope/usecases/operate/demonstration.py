@@ -1,12 +1,14 @@
 """What the owners of the demonstration's fleet would have entered: a price, scenarios of cost, and experiments."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter
 
+from tierscope.core.errors import Conflict
 from tierscope.storage.base.subjects import hosts_of_service
 from tierscope.storage.experiments.rows import list_experiments
 from tierscope.storage.fleet.services import list_services
@@ -60,14 +62,18 @@ class Demonstration(ClockedUseCase):
     """Enters what owners would; what is there already stays as it is."""
 
     def enter_scenarios(self) -> None:
-        """Store what-ifs of cost whose losses are those that ratio advice believes; each of them once."""
+        """Store what-ifs of cost whose losses are those that ratio advice believes; each of them once.
+
+        One that an earlier version of the product entered, in its words of then, was entered too.
+        """
         with self._database.read() as session:
             services = list_services(session, origin=None, host=None, after=None, limit=None)
         scenarios = Scenarios(self._database, clock=self._clock)
         for service in services:
             if service.name in COSTED:
                 spec = _costed(service.name, service.public_id, COSTED[service.name])
-                scenarios.create(name=None, spec=spec, yaml=None, actor=ACTOR, idempotency_key=spec.name)
+                with suppress(Conflict):
+                    scenarios.create(name=None, spec=spec, yaml=None, actor=ACTOR, idempotency_key=spec.name)
 
     def confirm_price(self) -> None:
         """Stand for a price of DRAM, if nobody stands for one yet."""
