@@ -20,8 +20,16 @@ from tierscope.usecases.base.context import ReadContext
 from tierscope.usecases.base.subjects import service_named
 from tierscope.usecases.knobs.advice_refresh import RefreshAdvice
 from tierscope.usecases.ratio.answers import Ratio
+from tierscope.usecases.ratio.placement import PlacementFacts, place_by_replay
 from tierscope.usecases.ratio.reads import RatioReads
-from tierscope.usecases.simulate.placements import EVERY, HOLDS, FoundPlacement, ReplayPlacements, find_replay
+from tierscope.usecases.simulate.placements import (
+    EVERY,
+    HOLDS,
+    FoundPlacement,
+    ReplayedPlacement,
+    ReplayPlacements,
+    find_replay,
+)
 from tierscope.usecases.slowdown.points import SlowdownPointRequest, SlowdownPoints
 from tierscope.wire._generated import heat_pb2
 
@@ -95,6 +103,26 @@ def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_wh
     )
     assert view.placement.chosen_beside is not None
     assert any(view.placement.chosen_beside in note and "densest" in note for note in view.notes)
+
+
+@long
+def test_what_the_placement_of_today_keeps_the_densest_pages_keep_too(
+    histories: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, _ = histories.copy(send_history, knobs=TPP)
+    assert replay(database)
+    known = read(database)
+    assert known.range is not None
+    assert known.range.safe is not None
+
+    def beside_bounds(found: FoundPlacement, placement: ReplayedPlacement, best: PlacementFacts) -> PlacementFacts:
+        return place_by_replay(found, placement, replace(best, are_bounds=True))
+
+    monkeypatch.setattr("tierscope.usecases.ratio.placement.place_by_replay", beside_bounds)
+    view = read(database)
+    assert view.range == known.range
+    assert view.placement is not None
+    assert view.placement.chosen_beside == known.range.safe
 
 
 def find(database: Database, *, later: timedelta = timedelta()) -> FoundPlacement:

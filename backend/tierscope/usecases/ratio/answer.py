@@ -196,7 +196,7 @@ def _view(
     refused = (known.placement.reason,) if isinstance(known.placement, NoCurve) else ()
     even = next((view.loss_upper.value for view in candidates if view.dram_ratio == EVEN), None)
     service_class = classify(known.hardware, known.latency, even)
-    beside = None if case is None else _choose_beside(case)
+    beside = None if judged is None else _choose_beside(*judged)
     placement = None if case is None else view_placement(case.placement, beside)
     return Ratio(
         service_id=known.service_id,
@@ -302,11 +302,15 @@ def _likely_share(choice: Choice) -> float:
     return (choice.likely or choice.candidates[0]).share.value
 
 
-def _choose_beside(case: Case) -> str | None:
-    """The ratio that would be safe if the densest pages were in DRAM; None for none, or where there is no replay."""
+def _choose_beside(case: Case, choice: Choice) -> str | None:
+    """The ratio that would be safe if the densest pages were in DRAM; None for none, or where there is no replay.
+
+    What the placement of today is proven to keep, the densest pages keep too, however wide their own interval is.
+    """
     if case.placement.beside is None:
         return None
-    safe = replace(case, placement=case.placement.beside).choose().safe
+    densest = replace(case, placement=case.placement.beside).choose()
+    safe = min((densest, choice), key=lambda one: one.dram_shares[0]).safe
     return safe.name if safe else None
 
 
