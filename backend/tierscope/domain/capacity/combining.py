@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.capacity.backtest import Score
 from tierscope.domain.capacity.methods import Method
@@ -58,7 +58,7 @@ class Combined:
 
     def half_width(self, tail: float) -> Floats:
         """Distance from the median that is exceeded on one side with probability `tail` [h]."""
-        first = float(special.stdtrit(FREEDOM, 1.0 - tail)) * self.sd
+        first = float(scipy.special.stdtrit(FREEDOM, 1.0 - tail)) * self.sd
         if self.jumps.per_day == 0.0:
             return first
         low, high = np.zeros_like(first), 2.0 * first + 6.0 * np.sqrt(MOST_JUMPS * self.jumps.mean_square)
@@ -81,7 +81,7 @@ class Combined:
         for count in range(MOST_JUMPS):
             sd = np.sqrt(np.maximum(self.sd**2 + count * self.jumps.mean_square, np.finfo(float).tiny))
             # A jump is as good as normal: its size was seen, its sign is not known.
-            far = special.stdtr(FREEDOM, -distance / sd) if count == 0 else special.ndtr(-distance / sd)
+            far = scipy.special.stdtr(FREEDOM, -distance / sd) if count == 0 else scipy.special.ndtr(-distance / sd)
             total += weight * far
             weight = weight * expected / (count + 1)
         return total
@@ -166,7 +166,6 @@ def _grown(missed: Sequence[Floats], horizon: int) -> Floats:
     size = float(squares.max())
     if size == 0.0:
         return np.zeros(horizon)
-    from scipy import optimize  # noqa: PLC0415 - slow to load, and few reads need it
 
-    found, _ = optimize.nnls(design, squares / size / (1.0 + days))
+    found, _ = scipy.optimize.nnls(design, squares / size / (1.0 + days))
     return np.asarray(size * (found[0] + found[1] * np.arange(1, horizon + 1)), np.float64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,14 +27,14 @@ class Line:
 
     def half_width(self, x: Floats, tail: float) -> Floats:
         """Half of a prediction interval with `tail` on one side: t_{n-2} s sqrt(1 + 1/n + (x - mean)^2 / Sxx)."""
-        quantile = float(special.stdtrit(self.n - 2, 1.0 - tail))
+        quantile = float(scipy.special.stdtrit(self.n - 2, 1.0 - tail))
         return np.asarray(quantile * self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread))
 
     def chance_above(self, x: Floats, value: float) -> Floats:
         """Probability that a point at each x lies at or above a value, by the same distribution."""
         deviation = self.sd * np.sqrt(1.0 + 1.0 / self.n + (x - self.middle) ** 2 / self.spread)
         distance = (value - self.at(x)) / np.maximum(deviation, np.finfo(float).tiny)
-        return np.asarray(special.stdtr(self.n - 2, -distance))
+        return np.asarray(scipy.special.stdtr(self.n - 2, -distance))
 
 
 def fit_line(x: Floats, y: Floats) -> Line:

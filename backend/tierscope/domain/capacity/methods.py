@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from tierscope.domain.capacity.bends import MOST_AUTOCORRELATED, extend_bend, hold_level, worth_of
 from tierscope.domain.capacity.linear import Line, fit_line
@@ -85,8 +86,6 @@ def prepare(method: Method, values: Floats, fit_on: int) -> Look:
 
 def has_weekly_season(values: Floats) -> bool:
     """Whether weekdays differ, about the mean of the seven days around each; needs four weeks."""
-    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
-
     if len(values) < 4 * WEEK or np.ptp(values) == 0:
         return False
     around = np.convolve(values, np.ones(WEEK) / WEEK, mode="valid")
@@ -94,7 +93,7 @@ def has_weekly_season(values: Floats) -> bool:
     days = [detrended[day::WEEK] for day in range(WEEK)]
     if np.ptp(detrended) == 0:
         return False
-    return bool(stats.kruskal(*days).pvalue < SEASON_P)
+    return bool(scipy.stats.kruskal(*days).pvalue < SEASON_P)
 
 
 def _repeat_week(scaled: Floats, horizon: int) -> Ahead:

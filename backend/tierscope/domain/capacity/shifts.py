@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from tierscope.domain.statistics import find_changes
 
@@ -55,11 +56,10 @@ def _search(logs: Floats, offset: int, found: list[int]) -> None:
 
 
 def _clearest(logs: Floats) -> int | None:
-    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
 
     n = len(logs)
     x = np.arange(n, dtype=np.float64)
-    slope, intercept, *_ = stats.theilslopes(logs, x)
+    slope, intercept, *_ = scipy.stats.theilslopes(logs, x)
     named = find_changes(logs - intercept - slope * x, min_size=MIN_SIZE)
     places = {
         place

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.curve.hit_ratio import Pages, cross_fitted_curve, density_curve, lower_for_unseen
 
@@ -148,7 +148,7 @@ def draw_hosts(points: Floats, replicas: Floats, weights: Floats, *, seed: int =
     stretch = 1.0
     if n < SMALL_HOSTS:
         tail = (1.0 + LEVEL) / 2.0
-        stretch = float(np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, tail) / special.ndtri(tail))
+        stretch = float(np.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, tail) / scipy.special.ndtri(tail))
     return np.asarray(middle + stretch * kept * of_hosts + of_pages, np.float64)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.curve.bands import DRAWS, LEVEL, SEED, SMALL_HOSTS, HostPages, draw_pages, page_draws
 
@@ -72,7 +72,7 @@ def densities(hosts: Sequence[HostPages], n_kinds: int, *, seed: int = SEED) -> 
     point, drawn = _ratios(points.sum(axis=0)[None])[0], _ratios(totals)
     if 1 < n < SMALL_HOSTS:
         tail = (1.0 + LEVEL) / 2.0
-        stretch = np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, tail) / special.ndtri(tail)
+        stretch = np.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, tail) / scipy.special.ndtri(tail)
         positive = (drawn > 0) & (point > 0)
         ratio = np.divide(drawn, point, out=np.ones_like(drawn), where=positive)
         drawn = np.where(positive, point * ratio**stretch, drawn)

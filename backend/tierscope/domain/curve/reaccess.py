@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+import scipy
 
 from tierscope.domain.heat.aggregate import wilson_bounds
 
@@ -105,8 +105,6 @@ def detection(count_bytes: Floats) -> float | None:
     As if the pages seen at all had been active in every interval: what they were idle counts as missed, so that the
     true chance is higher. Pages never seen are not in it (binomial, zero left out). None where no page was seen.
     """
-    from scipy import optimize  # noqa: PLC0415 - slow to load, and few reads need it
-
     intervals = len(count_bytes) - 1
     seen = float(count_bytes[1:].sum())
     if seen <= 0:
@@ -115,7 +113,7 @@ def detection(count_bytes: Floats) -> float | None:
     least = 1e-6
     if mean >= 1.0 - least or mean <= 1.0 / intervals + least:
         return 1.0 if mean >= 1.0 - least else least
-    return float(optimize.brentq(lambda q: q / (1.0 - (1.0 - q) ** intervals) - mean, least, 1.0 - least))
+    return float(scipy.optimize.brentq(lambda q: q / (1.0 - (1.0 - q) ** intervals) - mean, least, 1.0 - least))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ def host_band(hosts: Sequence[Gaps], *, idle_intervals: int | None = None, level
     shares, _ = _share(left @ closed, left @ freed, left @ alive)
     whole, parts = shares[0], shares[1:]
     error = np.sqrt((n - 1) / n * ((parts - parts.mean(axis=0)) ** 2).sum(axis=0))
-    reach = stdtrit(n - 1, (1 + level) / 2) * error
+    reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * error
     return Band(np.clip(whole - reach, 0.0, 1.0), np.clip(whole + reach, 0.0, 1.0), level)
 
 

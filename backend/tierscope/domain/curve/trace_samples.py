@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.curve.hit_ratio import Pages, cross_fitted_curve, density_curve, lower_for_unseen
 from tierscope.domain.curve.page_traces import PageTrace, count_halves
@@ -74,8 +74,8 @@ def share_interval(found: Ints, drawn: Ints, *, level: float = LEVEL) -> Shares:
     tail = (1.0 - level) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(drawn > 0, found / np.maximum(drawn, 1), np.nan)
-    lo = np.where(found > 0, special.betaincinv(np.maximum(found, 1), drawn - found + 1, tail), 0.0)
-    hi = np.where(found < drawn, special.betainccinv(found + 1, np.maximum(drawn - found, 1), tail), 1.0)
+    lo = np.where(found > 0, scipy.special.betaincinv(np.maximum(found, 1), drawn - found + 1, tail), 0.0)
+    hi = np.where(found < drawn, scipy.special.betainccinv(found + 1, np.maximum(drawn - found, 1), tail), 1.0)
     return Shares(value, lo, hi, level)
 
 
@@ -106,7 +106,7 @@ def sampled_curve(trace: PageTrace, row_accesses: Ints, dram_shares: Floats, *, 
         return None
     above = density_curve(pages, dram_shares, resident_bytes=resident)
     below = lower_for_unseen(fitted, unseen)
-    z = float(special.ndtri((1.0 + level) / 2))
+    z = float(scipy.special.ndtri((1.0 + level) / 2))
 
     def error(share: Floats) -> Floats:
         return np.asarray(z * np.sqrt(share * (1.0 - share) / samples), np.float64)

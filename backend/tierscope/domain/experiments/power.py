@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Floats = npt.NDArray[np.float64]
 POWER = 0.8
@@ -15,7 +15,7 @@ MIN_HOSTS = 5
 
 
 def _z() -> float:
-    return float(special.ndtri((1 + LEVEL) / 2) + special.ndtri(POWER))
+    return float(scipy.special.ndtri((1 + LEVEL) / 2) + scipy.special.ndtri(POWER))
 
 
 def _left(correlation: float, *, adjusted: bool) -> float:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from scipy import special
+import scipy
 
 from tierscope.domain.experiments.effect import Arm, Effect, measure_effect
 from tierscope.domain.statistics.host_metrics import Direction
@@ -66,8 +66,8 @@ def early_significance(progress: float) -> float:
     """
     if progress >= 1:
         return SIGNIFICANCE
-    limit = float(special.ndtri(1 - EARLY_ERROR / 4)) / math.sqrt(max(progress, 1e-6))
-    return float(2 * special.ndtr(-limit))
+    limit = float(scipy.special.ndtri(1 - EARLY_ERROR / 4)) / math.sqrt(max(progress, 1e-6))
+    return float(2 * scipy.special.ndtr(-limit))
 
 
 def trends_are_parallel(treated: Arm, control: Arm, *, drawn: bool = False, seed: int = 0) -> bool:
@@ -78,10 +78,8 @@ def trends_are_parallel(treated: Arm, control: Arm, *, drawn: bool = False, seed
 
 def adjust_for_many(p_values: Mapping[str, float]) -> dict[str, float]:
     """P values of several metrics, adjusted so that the share of false findings holds (Benjamini-Hochberg)."""
-    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
-
     names: Sequence[str] = list(p_values)
     if not names:
         return {}
-    adjusted = stats.false_discovery_control([p_values[name] for name in names])
+    adjusted = scipy.stats.false_discovery_control([p_values[name] for name in names])
     return {name: float(value) for name, value in zip(names, adjusted, strict=True)}

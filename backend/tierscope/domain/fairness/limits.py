@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.simulate import Outcome, TenantSetting, Totals, compile_trace, replay
 from tierscope.domain.simulate.pooling import HostReplay, share_away
@@ -232,4 +232,4 @@ def paired_error(before: TenantReplay, after: TenantReplay, sampled_ratio: float
     if len(change) < 3:  # noqa: PLR2004 - two say nothing of a spread
         return None
     error = float(np.std(change, ddof=1)) / np.sqrt(len(change)) * np.sqrt(1.0 - sampled_ratio)
-    return float(special.stdtrit(len(change) - 1, (1.0 + LEVEL) / 2.0) * error)
+    return float(scipy.special.stdtrit(len(change) - 1, (1.0 + LEVEL) / 2.0) * error)

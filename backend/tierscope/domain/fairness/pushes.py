@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+import scipy
 
 from tierscope.domain.sensitivity.estimate import effective_size
 
@@ -134,10 +134,8 @@ def correlate(demoted: Floats, taken: Floats, *, pairs: int) -> Correlation | No
     Ranks, as flows come in bursts. Two autocorrelated series are worth fewer intervals than they have (Bartlett 1935).
     The interval is widened for the number of `pairs` that are looked at (Bonferroni).
     """
-    from scipy.stats import rankdata  # noqa: PLC0415 - slow to load, and few reads need it
-
     known = np.isfinite(demoted) & np.isfinite(taken)
-    one, other = rankdata(demoted[known]), rankdata(taken[known])
+    one, other = scipy.stats.rankdata(demoted[known]), scipy.stats.rankdata(taken[known])
     if len(one) <= MIN_EFFECTIVE or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     lags = _lag_one(one) * _lag_one(other)
@@ -145,7 +143,7 @@ def correlate(demoted: Floats, taken: Floats, *, pairs: int) -> Correlation | No
     if n < MIN_EFFECTIVE:
         return None
     r = float(np.corrcoef(one, other)[0, 1])
-    half = float(ndtri(1.0 - (1.0 - LEVEL) / (2 * max(pairs, 1)))) * float(np.sqrt(_SPEARMAN / (n - 3.0)))
+    half = float(scipy.special.ndtri(1.0 - (1.0 - LEVEL) / (2 * max(pairs, 1)))) * float(np.sqrt(_SPEARMAN / (n - 3.0)))
     z = float(np.arctanh(np.clip(r, -0.999999, 0.999999)))
     return Correlation(r, float(np.tanh(z - half)), float(np.tanh(z + half)), n)
 

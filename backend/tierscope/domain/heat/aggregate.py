@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from tierscope.domain.base.figures import Grade
 from tierscope.domain.heat.resampling import bootstrap_median
@@ -52,11 +53,10 @@ def order_statistic_interval(n: int, level: float = LEVEL) -> tuple[int, float]:
     """
     if n < 1:
         raise ValueError("an interval needs at least one value")
-    from scipy import special  # noqa: PLC0415 - slow to load, and commands that only name tables do without
 
     ranks = np.arange(1, n // 2 + 1)
     # The r-th smallest of n is above the median where fewer than r of them fall below it, of n tosses of a coin.
-    levels = 1.0 - 2.0 * special.bdtr(ranks - 1, n, 0.5)
+    levels = 1.0 - 2.0 * scipy.special.bdtr(ranks - 1, n, 0.5)
     enough = np.flatnonzero(levels >= level)
     if not len(ranks):
         return 1, 0.0
@@ -91,9 +91,7 @@ def _estimate(ordered: tuple[float, ...], seed: int) -> Estimate:
 
 def wilson_bounds(shares: Floats, checks: Floats, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Wilson score intervals of shares that were seen in `checks` (of a broadcasting shape, at least 1 each)."""
-    from scipy import special  # noqa: PLC0415 - likewise
-
-    z = float(special.ndtri(0.5 + level / 2))
+    z = float(scipy.special.ndtri(0.5 + level / 2))
     scale = 1 + z * z / checks
     middle = (shares + z * z / (2 * checks)) / scale
     half = z * np.sqrt(shares * (1 - shares) / checks + z * z / (4 * checks * checks)) / scale

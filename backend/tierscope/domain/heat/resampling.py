@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -23,22 +24,20 @@ _MOST_SORTED = 10_000
 
 def bootstrap_median(ordered: Floats, level: float, *, seed: int) -> tuple[float, float]:
     """The interval (lo, hi) of the median of at least two `ordered` values; NaN where all draws are the same."""
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - slow to load, and commands that only name tables do without
-
     lower, upper = _middle_places(len(ordered), seed)
     drawn = (ordered[lower] + ordered[upper]) / 2
     n = len(ordered)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     percentile = (np.count_nonzero(drawn < middle) + np.count_nonzero(drawn <= middle)) / (2 * DRAWS)
-    bias = ndtri(percentile)
+    bias = scipy.special.ndtri(percentile)
     away = _jackknife(ordered)
     away = (n - 1) * (away.mean() - away)
     spread = float((away**2).sum() / n**2)
     if spread == 0 or not np.isfinite(bias):
         return float("nan"), float("nan")
     acceleration = float((away**3).sum() / n**3) / (6 * spread**1.5)
-    z = float(ndtri((1 - level) / 2))
-    ends = [ndtr(bias + (bias + side) / (1 - acceleration * (bias + side))) for side in (z, -z)]
+    z = float(scipy.special.ndtri((1 - level) / 2))
+    ends = [scipy.special.ndtr(bias + (bias + side) / (1 - acceleration * (bias + side))) for side in (z, -z)]
     lo, hi = np.quantile(drawn, ends)
     return float(lo), float(hi)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ class Touched:
 
 def z_of(level: float) -> float:
     """The two-sided normal quantile."""
-    return float(special.ndtri((1.0 + level) / 2.0))
+    return float(scipy.special.ndtri((1.0 + level) / 2.0))
 
 
 def estimate_events(
@@ -91,8 +91,8 @@ def estimate_events(
     count = np.asarray(samples, np.float64)
     weight = period_events / duty_ratio
     tail = (1.0 - level) / 2.0
-    lo = np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), tail), 0.0)
-    hi = special.gammaincinv(count + 1.0, 1.0 - tail)
+    lo = np.where(count > 0, scipy.special.gammaincinv(np.maximum(count, 1.0), tail), 0.0)
+    hi = scipy.special.gammaincinv(count + 1.0, 1.0 - tail)
     return count * weight, (count - lo) * weight, (hi - count) * weight
 
 
@@ -140,7 +140,7 @@ def bound_touched(counts: PageCounts, period_events: float, duty_ratio: float, l
     seen, resident = np.asarray(counts.distinct, np.float64), np.asarray(counts.resident, np.float64)
     chao = estimate_chao1(counts, level)
     lo = np.where(f1 < FEW_SINGLETONS, seen, chao.lo)
-    most_f1 = special.gammaincinv(f1 + 1.0, (1.0 + level) / 2.0)
+    most_f1 = scipy.special.gammaincinv(f1 + 1.0, (1.0 + level) / 2.0)
     hi = np.minimum(resident, seen + most_f1 * (1.0 - p) / p)
     samples = np.asarray(counts.samples)
     coverage = np.where(samples >= MIN_COVERAGE_SAMPLES, traffic_coverage(samples, counts.f1), np.nan)

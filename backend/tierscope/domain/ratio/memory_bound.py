@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.base.figures import Grade
 from tierscope.domain.ledger.machine import read_machine
@@ -308,7 +308,7 @@ def _rise(points: Sequence[tuple[float, float]], share: float) -> float:
 def _percentile_interval(values: Floats) -> tuple[float, float]:
     """Order statistics that hold the 95th percentile at the level, whatever the distribution; the ends where few do."""
     ordered, tail = np.sort(values), (1.0 - LEVEL) / 2
-    up_to = special.bdtr(np.arange(len(ordered) + 1), len(ordered), PEAK_PERCENTILE / 100.0)
+    up_to = scipy.special.bdtr(np.arange(len(ordered) + 1), len(ordered), PEAK_PERCENTILE / 100.0)
     low = max(int(np.searchsorted(up_to, tail)) - 1, 0)
     high = min(int(np.searchsorted(up_to, 1.0 - tail)), len(ordered) - 1)
     return float(ordered[low]), float(ordered[high])

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -172,7 +172,7 @@ def _fit(changes: _Changes, errors: Literal["clustered", "hac"]) -> _Fit | None:
     # Few clusters tell their own spread badly: Student's quantile over clusters, the normal one over time.
     at = 0.5 + LEVEL / 2
     n_hosts = len(np.unique(changes.hosts))
-    half = float(special.stdtrit(n_hosts - 1, at) if errors == "clustered" else special.ndtri(at)) * sds
+    half = float(scipy.special.stdtrit(n_hosts - 1, at) if errors == "clustered" else scipy.special.ndtri(at)) * sds
     found = iter([Elasticity(float(v), float(v - h), float(v + h)) for v, h in zip(values, half, strict=True)])
     lag_one = _lag_one(np.asarray(fitted.resid, np.float64), changes.hosts)
     return _Fit(
@@ -204,11 +204,9 @@ class Line:
 
 def level_line(bytes_: Floats, throughput: Floats) -> Line | None:
     """Least squares through the levels, for looking at; None where the bytes do not vary."""
-    from scipy import stats  # noqa: PLC0415 - takes seconds to load, and few reads need it
-
     if not _varies(bytes_):
         return None
-    found = stats.linregress(bytes_, throughput)
+    found = scipy.stats.linregress(bytes_, throughput)
     return Line(float(found.slope), float(found.intercept))
 
 

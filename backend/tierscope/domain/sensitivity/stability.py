@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+import scipy
 
 Floats = npt.NDArray[np.float64]
 HotSetState = Literal["stable", "moving", "volatile"]
@@ -63,7 +63,7 @@ def theil_sen(times: Floats, values: Floats) -> Slope | None:
     value = float(np.median(slopes))
     if variance < 0:
         return Slope(value, value, value)
-    half = float(-ndtri((1 - LEVEL) / 2) * np.sqrt(variance))
+    half = float(-scipy.special.ndtri((1 - LEVEL) / 2) * np.sqrt(variance))
     low = max(int(np.round((len(slopes) - half) / 2)) - 1, 0)
     high = min(int(np.round((len(slopes) + half) / 2)), len(slopes) - 1)
     return Slope(value, float(slopes[low]), float(slopes[high]))

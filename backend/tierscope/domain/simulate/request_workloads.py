@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from tierscope.domain.simulate.trace import TraceColumns
 from tierscope.domain.simulate.workloads import Part, join_parts, zipfian
@@ -119,10 +120,8 @@ def _ycsb(name: Mix) -> Callable[[int, int, np.random.Generator], Made]:
 
 def _scanned(start: Floats) -> Floats:
     """Shares of the records that scans read, by key: a scan begins at `start` and reads 1 to `MAX_SCAN` keys on."""
-    from scipy.signal import fftconvolve  # noqa: PLC0415 - slow to load, and few replays need it
-
     reaches = 1.0 - np.arange(MAX_SCAN) / MAX_SCAN
-    read: Floats = np.maximum(fftconvolve(start, reaches)[: len(start)], 0.0)
+    read: Floats = np.maximum(scipy.signal.fftconvolve(start, reaches)[: len(start)], 0.0)
     read /= read.sum()
     return read
 

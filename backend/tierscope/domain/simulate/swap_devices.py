@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from tierscope.domain.base.compiled import compiled_core
 from tierscope.domain.base.page_size import MODEL_PAGE_BYTES
@@ -319,7 +319,7 @@ def estimate(values: Sequence[float | None], *, floor: float = 0.0) -> Estimate 
     if len(known) < len(values) or len(known) < MIN_SEEDS:
         return None
     mean, n = float(np.mean(known)), len(known)
-    half = float(stdtrit(n - 1, (1.0 + LEVEL) / 2.0)) * float(np.std(known, ddof=1)) / math.sqrt(n)
+    half = float(scipy.special.stdtrit(n - 1, (1.0 + LEVEL) / 2.0)) * float(np.std(known, ddof=1)) / math.sqrt(n)
     return Estimate(mean, max(mean - half, min(floor, mean)), mean + half, n)
 
 

@@ -8,7 +8,7 @@ service: it allows for other exponents and levels than this line's.
 import math
 from dataclasses import dataclass, replace
 
-from scipy import special
+import scipy
 
 REFERENCE_RHO = 1.9
 """Ratio of loaded CXL to DRAM latency that the prior stands for [A]."""
@@ -100,4 +100,4 @@ PRIOR = Posterior(mean_ln_a=math.log(0.25), variance=0.92**2)
 
 def normal_quantile(level: float) -> float:
     """One-sided quantile of the standard normal distribution."""
-    return float(special.ndtri(level))
+    return float(scipy.special.ndtri(level))

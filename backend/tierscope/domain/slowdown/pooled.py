@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.slowdown.posterior import ShareOnSlow
 
@@ -43,7 +43,7 @@ def pool_shares(
     freedom = page_freedom
     if between > within:
         freedom = n - 1 if n >= SPREAD_HOSTS else math.inf
-    error = float(special.stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(max(between, within))
+    error = float(scipy.special.stdtrit(freedom, (1.0 + LEVEL) / 2.0)) * math.sqrt(max(between, within))
     factor = _factor(error / middle) if middle > 0.0 else 1.0
     least = _UNSEEN / max(n_pages, _UNSEEN) if n_pages else 0.0
     unseen = float(weights @ unseen_ratios)

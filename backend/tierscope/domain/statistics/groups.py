@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,17 +45,15 @@ def cluster_services(
     The number of clusters is the one with the best mean silhouette. Clusters of a single service, on fewer than five
     hosts in all (`hosts` by service; one each where not given), or with a silhouette of 0.3 or less, are not shown.
     """
-    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 - slow to load, and few reads need it
-    from scipy.spatial.distance import pdist, squareform  # noqa: PLC0415 - likewise
-
     counts = np.array(hosts if hosts is not None else [1] * len(names), np.int64)
     standard = standardise(features)
     if counts.sum() < 2 * MIN_HOSTS or len(names) <= 2 or standard.shape[1] == 0:  # noqa: PLR2004 - two are no clusters
         return ()
-    distances = squareform(pdist(standard))
-    tree = linkage(standard, method="ward")
+    distances = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(standard))
+    tree = scipy.cluster.hierarchy.linkage(standard, method="ward")
     options = [
-        fcluster(tree, count, criterion="maxclust") for count in range(2, min(MOST_CLUSTERS, len(names) - 1) + 1)
+        scipy.cluster.hierarchy.fcluster(tree, count, criterion="maxclust")
+        for count in range(2, min(MOST_CLUSTERS, len(names) - 1) + 1)
     ]
     scored = [(_silhouettes(distances, labels), labels) for labels in options]
     scores, labels = max(scored, key=lambda pair: float(pair[0].mean()))

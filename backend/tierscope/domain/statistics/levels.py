@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 Floats = npt.NDArray[np.float64]
 
@@ -162,7 +162,7 @@ def _limit(span: int, worth: float) -> float:
     `worth`: differences that do not overlap, from which the deviation is known; a median knows it as 0.37 of them.
     """
     looks = 2.0 * _YEAR_H / span * YEARS_A_FALSE_ONE * len(SPANS)
-    return float(special.stdtrit(max(0.37 * worth, LEAST_FREEDOM), 1.0 - 0.5 / looks))
+    return float(scipy.special.stdtrit(max(0.37 * worth, LEAST_FREEDOM), 1.0 - 0.5 / looks))
 
 
 def _by_hour(index: npt.NDArray[np.int64], values: Floats) -> Floats:

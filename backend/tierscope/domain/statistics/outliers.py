@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from tierscope.domain.statistics.levels import Scale
 
@@ -73,7 +73,7 @@ def find_odd(values: Floats, *, false_ratio: float = FALSE_RATIO) -> npt.NDArray
         furthest = int(distances.argmax())
         order.append(int(left[furthest]))
         freedom = n - taken - 2
-        quantile = float(special.stdtrit(freedom, 1.0 - false_ratio / (2.0 * (n - taken))))
+        quantile = float(scipy.special.stdtrit(freedom, 1.0 - false_ratio / (2.0 * (n - taken))))
         limit = (n - taken - 1) * quantile / np.sqrt((freedom + quantile**2) * (n - taken))
         if distances[furthest] / spread > limit:
             found = taken + 1

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy
 
 from tierscope.domain.base.described import Described
 from tierscope.domain.tco.costs import Floats, HostCost, Own, cost_host, hosts_for
@@ -140,15 +141,13 @@ def _unlinked(scenario: Scenario) -> dict[SharedName, Range]:
 
 def _root(of: BreakEvenOf, saving: Callable[[float], float], lowest: float, highest: float) -> BreakEven:
     """The root between the ends; none in range where the saving has one sign at both, or is zero throughout."""
-    from scipy.optimize import brentq  # noqa: PLC0415 - slow to load, and few reads need it
-
     at_ends = saving(lowest), saving(highest)
     if at_ends[0] == at_ends[1]:
         return BreakEven(of, None, lowest, highest, "none in range: the saving does not depend on it")
     if at_ends[0] * at_ends[1] > 0.0:
         says = "saves" if at_ends[0] > 0.0 else "costs more"
         return BreakEven(of, None, lowest, highest, f"none in range {lowest:g} to {highest:g}: it {says} throughout")
-    value = float(brentq(saving, lowest, highest, xtol=1e-12, rtol=1e-14))
+    value = float(scipy.optimize.brentq(saving, lowest, highest, xtol=1e-12, rtol=1e-14))
     return BreakEven(of, value, lowest, highest, None)
 
 

@@ -10,7 +10,7 @@ Prices of DRAM and CXL media are tied by a Gaussian copula, because both are DRA
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from tierscope.domain.tco.costs import Cases, Floats, Own
 from tierscope.domain.tco.scenario import (
@@ -58,7 +58,7 @@ def draw_shared(scenario: Scenario, *, draws: int, seed: int) -> Cases:
     normals = {name: _normals(seed, number, draws) for number, name in enumerate(SHARED_INPUTS)}
     rest = float(np.sqrt(1.0 - CORRELATION**2))
     normals["cxl_media"] = CORRELATION * normals["dram"] + rest * normals["cxl_media"]
-    cases = {name: triangular(scenario.inputs[name], ndtr(normals[name])) for name in SHARED_INPUTS}
+    cases = {name: triangular(scenario.inputs[name], scipy.special.ndtr(normals[name])) for name in SHARED_INPUTS}
     if scenario.linked:
         cases["cxl_media"] = cases["dram"]
     return cases
@@ -68,7 +68,7 @@ def draw_own(design: Design, place: int, *, draws: int, seed: int) -> Own:
     """Draws of what a design has for itself; `place` is its place among the designs."""
     first = _OWN_STREAMS + _STREAMS_PER_DESIGN * place
     loss = _draw_loss(design.loss, _normals(seed, first, draws))
-    uniform = ndtr(_normals(seed, first + 1, draws))
+    uniform = scipy.special.ndtr(_normals(seed, first + 1, draws))
     swapped = triangular(design.swap.swap_out_mb_per_s, uniform) if design.swap else np.zeros(draws)
     return Own(loss, swapped)
 
@@ -85,7 +85,7 @@ def triangular(item: Range, uniform: Floats) -> Floats:
 
 def _draw_loss(loss: Loss, normal: Floats) -> Floats:
     if isinstance(loss, Range):
-        return triangular(loss, ndtr(normal))
+        return triangular(loss, scipy.special.ndtr(normal))
     return _of_log_odds(loss, normal)
 
 
@@ -103,4 +103,4 @@ def _normals(seed: int, number: int, draws: int) -> Floats:
     # The median of an even number is the mean of the two in the middle: both stand at the median itself.
     levels[(draws - 1) // 2 : draws // 2 + 1] = 0.5
     order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))).permutation(draws)
-    return np.asarray(ndtri(levels[order]), np.float64)
+    return np.asarray(scipy.special.ndtri(levels[order]), np.float64)

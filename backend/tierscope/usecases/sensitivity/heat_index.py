@@ -24,8 +24,6 @@ from tierscope.usecases.heat.sources import LIVE_KEPT
 KINDS: tuple[Kind, ...] = ("anon", "file")
 GROUNDING = "heat-based; A slowdown model of docs/method/ratio.md"
 PRIOR_LEVEL = 0.90
-_PREDICTION_ERROR = normal_quantile((1 + PRIOR_LEVEL) / 2) * PREDICTION_STANDARD_ERROR
-"""Nine of ten losses predicted from core counters lie within this of the measured ones (CAMP)."""
 _NO_HEAT = "No heat of both anon and file memory was measured in the window."
 _TOUCHES = (
     "accessed bits tell touched memory per interval, not accesses: a page touched once counts as much as a busy one"
@@ -115,9 +113,9 @@ def _loss(share: Figure, mix: HeatMix, window: Window) -> Figure:
         value = physical_loss(mix.stall, share.value, rho)
         bounds = (share.value, share.value) if share.interval is None else (share.interval.lo, share.interval.hi)
         lo, hi = (physical_loss(mix.stall, bound, rho) for bound in bounds)
-        interval = Interval(
-            max(lo - _PREDICTION_ERROR, 0.0), min(hi + _PREDICTION_ERROR, 1.0), PRIOR_LEVEL, "confidence"
-        )
+        # Nine of ten losses predicted from core counters lie within this of the measured ones (CAMP).
+        error = normal_quantile((1 + PRIOR_LEVEL) / 2) * PREDICTION_STANDARD_ERROR
+        interval = Interval(max(lo - error, 0.0), min(hi + error, 1.0), PRIOR_LEVEL, "confidence")
         basis = f"physical form: {mix.stall:.0%} of the hosts' cycles wait for memory"
     else:
         belief = believe(mix.rho)
