@@ -22,7 +22,7 @@ WARM_MS = 1000
 SCRIPT_KIB = 400
 DEMO = "http://127.0.0.1:8481"
 CHARTS = "plotlyBundle"
-_WATCH = """
+WATCH_DRAWN = """
 window.drawn = new Promise((resolve) => {
   const look = () => document.querySelector('[data-chart] .main-svg') && resolve(performance.now());
   new MutationObserver(look).observe(document, { childList: true, subtree: true });
@@ -53,6 +53,11 @@ class Loads:
 def address() -> str:
     """Where the demonstration answers: `TIERSCOPE_BENCH_URL`, or its usual port."""
     return os.environ.get("TIERSCOPE_BENCH_URL", DEMO)
+
+
+def beside() -> str | None:
+    """Where another build's demonstration answers (`TIERSCOPE_BENCH_BESIDE`), to be asked in turn."""
+    return os.environ.get("TIERSCOPE_BENCH_BESIDE")
 
 
 def unusable() -> str | None:
@@ -114,7 +119,7 @@ def measure() -> Section:
 
 def _load(context: BrowserContext, times: int) -> Loads:
     page = context.new_page()
-    page.add_init_script(_WATCH)
+    page.add_init_script(WATCH_DRAWN)
     drawn, answered, scripts = [], [], {}
     for _ in range(times):
         page.goto(address(), wait_until="commit")
