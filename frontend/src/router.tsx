@@ -29,7 +29,7 @@ import { readTcoSearch } from './lib/url/tcoUrl'
 import { narrowBy } from './api/narrowing'
 import { rangeOf } from './api/queries/base/range'
 import { readTags } from './lib/url/tagsUrl'
-import { askForFleet } from './pages/fleet/askForFleet'
+import { askForFleet, askForHost, askForService } from './pages/askAhead'
 import { FleetPage } from './pages/fleet/FleetPage'
 import { NotFound } from './pages/shell/NotFound'
 import { Shell } from './pages/shell/Shell'
@@ -57,7 +57,6 @@ const fleetRoute = createRoute({
   component: FleetPage,
   validateSearch: readFleetSearch,
   loaderDeps: ({ search }) => ({ range: rangeOf(search), at: search.at, group: search.group }),
-  // The page is drawn beside its questions, not before them; its own queries tell what fails.
   loader: ({ context: { queryClient }, deps }) => askForFleet(queryClient, deps.range, deps.at, deps.group),
 })
 const servicesRoute = createRoute({
@@ -72,6 +71,14 @@ const serviceRoute = createRoute({
   path: '/services/$serviceId',
   component: lazyRouteComponent(() => import('./pages/services/ServicePage'), 'ServicePage'),
   validateSearch: readServiceSearch,
+  loaderDeps: ({ search }) => ({
+    range: rangeOf(search),
+    tab: search.tab,
+    scheme: search.scheme,
+    threshold: search.threshold,
+  }),
+  loader: ({ context: { queryClient }, params, deps }) =>
+    askForService(queryClient, params.serviceId, deps.range, deps),
 })
 const hostsRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -85,6 +92,8 @@ const hostRoute = createRoute({
   path: '/hosts/$hostId',
   component: lazyRouteComponent(() => import('./pages/hosts/HostPage'), 'HostPage'),
   validateSearch: readHostSearch,
+  loaderDeps: ({ search }) => ({ range: rangeOf(search), tab: search.tab }),
+  loader: ({ context: { queryClient }, params, deps }) => askForHost(queryClient, params.hostId, deps.range, deps.tab),
 })
 const adviceRoute = createRoute({
   getParentRoute: () => rootRoute,

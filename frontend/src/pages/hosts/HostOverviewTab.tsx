@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { CounterAnswer, HostDetail } from '../../api/_generated/schema'
 import { hostPodsQuery } from '../../api/queries/fleet/pods'
-import { counterQuery } from '../../api/queries/ledger/counters'
+import { hostPressureQuery } from '../../api/queries/ledger/counters'
 import { hostTriageQuery } from '../../api/queries/alerts/alerts'
 import { loadStateOf } from '../../api/queries/base/loadState'
 import { knobAdviceQuery } from '../../api/queries/knobs'
@@ -36,8 +36,6 @@ interface HostOverviewTabProps {
   comparison: TimeComparison | null
 }
 
-const pressureName = 'host|pressure.memory|some_total_us'
-
 function ratesOf(answer: CounterAnswer) {
   return { axis: answer.axis, lines: counterLines(answer, 'rate') }
 }
@@ -53,13 +51,10 @@ export function HostOverviewTab({ hostId, host, marks, comparison }: HostOvervie
   const triage = useQuery(hostTriageQuery(hostId, range))
   const knobs = useQuery(knobAdviceQuery(hostId, range))
   const advice = knobs.data?.advice ?? (knobs.isError ? null : undefined)
-  const pressure = useQuery(counterQuery(hostId, pressureName, undefined, range))
+  const pressure = useQuery(hostPressureQuery(hostId, range))
   const other = askOther(comparison, hostId, range)
   const otherLedger = useQuery({ ...hostLedgerQuery(other.id, other.range), ...other.options })
-  const otherPressure = useQuery({
-    ...counterQuery(other.id, pressureName, undefined, other.range),
-    ...other.options,
-  })
+  const otherPressure = useQuery({ ...hostPressureQuery(other.id, other.range), ...other.options })
   const ledgerGhost = useGhost(comparison, otherLedger, linesInPages)
   const pressureGhost = useGhost(comparison, otherPressure, ratesOf)
   const lines = useMemo(() => counterLines(pressure.data, 'rate'), [pressure.data])

@@ -11,6 +11,9 @@ export interface HeatChoice {
   max_hosts?: number | undefined
 }
 
+/** How many hosts the page of a service lists. */
+export const listedHosts = 8
+
 /** Heat of a service: classes, age histogram, windows, hosts, series. */
 export function heatQuery(serviceId: string, choice: HeatChoice, range: TimeRange) {
   return rangedQuery('/v1/services/{service_id}/heat', { service_id: serviceId, ...choice }, range)

@@ -11,3 +11,8 @@ export function counterNamesQuery(hostId: string) {
 export function counterQuery(hostId: string, name: string, source: string | undefined, range: TimeRange) {
   return rangedQuery('/v1/hosts/{host_id}/counters', { host_id: hostId, name, source }, range)
 }
+
+/** How long tasks of a host waited for memory. */
+export function hostPressureQuery(hostId: string, range: TimeRange) {
+  return counterQuery(hostId, 'host|pressure.memory|some_total_us', undefined, range)
+}

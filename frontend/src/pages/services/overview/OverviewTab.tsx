@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { ServiceDetail, ServiceHeat } from '../../../api/_generated/schema'
-import { heatQuery } from '../../../api/queries/heat/heat'
+import { heatQuery, listedHosts } from '../../../api/queries/heat/heat'
 import { loadStateOf } from '../../../api/queries/base/loadState'
 import { AgeHistogramChart, hasBytes } from '../../../charts/ageHistogram/AgeHistogramChart'
 import { ClassTimeChart } from '../../../charts/classTime/ClassTimeChart'
@@ -31,7 +31,6 @@ import { UnmeasuredPanel } from './UnmeasuredPanel'
 import { WorkloadPanel } from './WorkloadPanel'
 
 /** Hosts that the overview lists; the Hosts tab has all. */
-const mostHosts = 8
 
 const route = getRouteApi('/services/$serviceId')
 
@@ -55,18 +54,18 @@ export function OverviewTab({ serviceId, service, marks, comparison }: OverviewT
   const { scheme = 'recency', threshold, kind } = route.useSearch()
   const navigate = route.useNavigate()
   const { range, zoomTo } = useTimeRange()
-  const query = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, range))
-  const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind, max_hosts: mostHosts }, range))
+  const query = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: listedHosts }, range))
+  const narrowed = useQuery(heatQuery(serviceId, { scheme, threshold, kind, max_hosts: listedHosts }, range))
   const other = askOther(comparison, serviceId, range)
   const otherHeat = useQuery({
-    ...heatQuery(other.id, { scheme, threshold, kind, max_hosts: mostHosts }, other.range),
+    ...heatQuery(other.id, { scheme, threshold, kind, max_hosts: listedHosts }, other.range),
     ...other.options,
   })
   const ghost = useGhost(comparison, otherHeat, seriesOf)
   // Ages and windows are of all kinds, whichever is drawn over time, and after an event where that is compared.
-  const whole = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: mostHosts }, other.ownRange))
+  const whole = useQuery(heatQuery(serviceId, { scheme, threshold, max_hosts: listedHosts }, other.ownRange))
   const otherWhole = useQuery({
-    ...heatQuery(other.id, { scheme, threshold, max_hosts: mostHosts }, other.range),
+    ...heatQuery(other.id, { scheme, threshold, max_hosts: listedHosts }, other.range),
     ...other.options,
   })
   const otherAges = useBeside(comparison, otherWhole, agesOf)
