@@ -22,14 +22,15 @@ ROUNDS = 5
 FIRST_MS, WARM_MS, RATIO_MS = 400, 100, 50
 SLOWEST = 10
 RATIO = "/v1/services/{service_id}/ratio"
+SCENARIOS = "/v1/scenarios/presets"
 GOALS = {
-    "/v1/scenarios/presets": 1 / 40,
+    SCENARIOS: 1 / 40,
     "/v1/fleet?from=-6h": 1 / 4,
     "/v1/services/{service_id}/heat": 1 / 4,
     "/v1/services/{service_id}/curve": 1 / 4,
     "/v1/hosts/{host_id}/knob-advice": 1 / 2,
 }
-"""The most that a read may take of the other build's time."""
+"""The most that a read may take of the other build's time; of scenarios it is the first call that people wait for."""
 RATIO_GOAL = 1 / 40
 _CONTRACT = Path(__file__).parents[2] / "contract" / "openapi.json"
 _REFUSED = 400
@@ -105,8 +106,9 @@ def measure() -> Section:
                 RATIO_MS,
             ),
             *(
-                _row(route, ours.times[route], theirs.get(route, ()), goal)
+                _row(route, ours.times[route][:n], theirs.get(route, ())[:n], goal)
                 for route, goal in GOALS.items()
+                for n in [1 if route == SCENARIOS else 1 + ROUNDS]
                 if route in ours.times
             ),
             _row(f"all {len(routes)} reads", warm, (), None),
@@ -114,7 +116,7 @@ def measure() -> Section:
         ],
         notes=[
             f"Median of {ROUNDS} calls, in brackets the 95th percentile; the {SLOWEST} slowest of all reads.",
-            "Rows with a goal count the first call too.",
+            "Rows with a goal count the first call too, that of scenarios alone.",
             f"{late} of {len(routes)} reads took more than {FIRST_MS} ms at first; {n_left_out} more need other ids.",
         ],
     )
