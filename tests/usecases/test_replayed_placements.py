@@ -105,7 +105,6 @@ def test_a_default_kernel_leaves_hot_pages_where_they_are_and_the_answer_says_wh
     assert any(view.placement.chosen_beside in note and "densest" in note for note in view.notes)
 
 
-@long
 def test_what_the_placement_of_today_keeps_the_densest_pages_keep_too(
     histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
