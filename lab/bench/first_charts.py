@@ -22,7 +22,6 @@ PAGES = (
     *(f"/hosts/{{host_id}}?tab={tab}" for tab in ("overview", "moves", "counters")),
     "/capacity",
     "/alerts?tab=timeline",
-    "/data-quality",
 )
 """Those that have a chart on the demonstration without a price or a question of one's own."""
 

@@ -166,6 +166,5 @@ def _grown(missed: Sequence[Floats], horizon: int) -> Floats:
     size = float(squares.max())
     if size == 0.0:
         return np.zeros(horizon)
-
     found, _ = scipy.optimize.nnls(design, squares / size / (1.0 + days))
     return np.asarray(size * (found[0] + found[1] * np.arange(1, horizon + 1)), np.float64)

@@ -56,7 +56,6 @@ def _search(logs: Floats, offset: int, found: list[int]) -> None:
 
 
 def _clearest(logs: Floats) -> int | None:
-
     n = len(logs)
     x = np.arange(n, dtype=np.float64)
     slope, intercept, *_ = scipy.stats.theilslopes(logs, x)
