@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -21,8 +21,10 @@ from factories.waiting import until
 from fixtures.servers import Template, running_cluster
 from tierscope.core.database import Database
 from tierscope.core.embedded.postgres import PostgresCluster
+from tierscope.core.errors import Unavailable, UnknownCredential
 from tierscope.core.settings import Settings
 from tierscope.storage.nodes.counts import forget_counts, read_count
+from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
 from tierscope.usecases.nodes.moves import Moves
@@ -118,6 +120,9 @@ def test_the_rest_answers_and_takes_batches_while_a_node_is_away(fleet: Fleet) -
     assert fleet.client.get("/v1/hosts/hffffffffffffffff").status_code == 503, "it may be there"
     assert fleet.send(fleet.here, 1) == 200
     assert fleet.send(fleet.there, 1) == 503
+    with running(Settings(database_url=fleet.database.url)) as (_, other):  # which has not seen its credential
+        fleet_of_other = replace(fleet, client=other)
+        assert (fleet_of_other.send(fleet.here, 2), fleet_of_other.send(fleet.there, 1)) == (200, 503)
     assert drain(fleet.database).total > 0, "what is there is worked"
 
     fleet.node.start()
@@ -127,6 +132,27 @@ def test_the_rest_answers_and_takes_batches_while_a_node_is_away(fleet: Fleet) -
     assert fleet.samples()[fleet.there.id] == before[fleet.there.id], "acknowledged, and stored once"
     assert [fleet.send(fleet.there, seq) for seq in (0, 1, 1)] == [200, 200, 200]
     assert fleet.samples()[fleet.there.id] == 2 * before[fleet.there.id]
+    assert fleet.client.get("/v1/hosts/hffffffffffffffff").status_code == 404
+
+
+def test_what_another_process_left_out_may_be_there(fleet: Fleet) -> None:
+    """The host and its credential, before this process has looked itself."""
+    fleet.watch.stop()
+    fleet.node.stop(with_signal=signal.SIGQUIT)
+    nodes = Nodes(fleet.database)
+    another = NodeWatch(nodes)
+    assert [another.look(), another.look()] == [[], ["n1"]]
+    assert fleet.watch.away == []
+    assert fleet.client.get(f"/v1/hosts/{fleet.there.id}").status_code == 503
+    agents = Agents(fleet.database, nodes)
+    for credential in (fleet.there.credential, "of nobody"):
+        with pytest.raises(Unavailable, match="away: n1"):
+            agents.authenticate(credential)
+    fleet.node.start()
+    assert another.look() == ["n1"]
+    agents.rotate(fleet.there.credential)
+    with pytest.raises(UnknownCredential):
+        agents.authenticate("of nobody")
     assert fleet.client.get("/v1/hosts/hffffffffffffffff").status_code == 404
 
 

@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457): the cause and the next step, never a stack trace."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import structlog
@@ -23,6 +24,7 @@ from tierscope.core.errors import (
     Unprocessable,
     UnsupportedMedia,
 )
+from tierscope.usecases.nodes.fleet import perhaps_there
 
 PROBLEM_TYPE = "application/problem+json"
 _BY_STATUS: dict[int, type[TierscopeError]] = {
@@ -94,19 +96,18 @@ def answer_to(error: Exception, path: str) -> Response:
 
 async def _told(request: Request, error: Exception) -> Response:
     if isinstance(error, NotFound):
-        error = _perhaps_away(request, error)
+        error = await asyncio.to_thread(_perhaps_away, request, error)
     return answer_to(error, request.url.path)
 
 
 def _perhaps_away(request: Request, error: NotFound) -> TierscopeError:
     """What was not found may be on a server of the fleet that does not answer: then nobody knows whether it exists."""
     held = getattr(request.app.state, "use_cases", None)
-    away = [] if held is None else held.node_watch.away
-    if not away:
-        return error
-    return Unavailable(
-        f"{error.detail} on the nodes that answer; away: {', '.join(away)}", retry_after_seconds=RETRY_SECONDS
-    )
+    try:
+        away = [] if held is None else held.nodes.away()
+    except TierscopeError as unknown:
+        return unknown
+    return perhaps_there(error.detail, away) if away else error
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agents as stored
 from tierscope.storage.fleet.agents import HostIdentity
 from tierscope.usecases.access.credentials import hash_secret, new_secret
-from tierscope.usecases.nodes.fleet import Nodes
+from tierscope.usecases.nodes.fleet import Nodes, perhaps_there
 
 __all__ = ["Agents", "EnrolAnswer", "HostIdentity"]
 
@@ -26,6 +26,7 @@ ORIGINS = ("live", "import", "simulated")
 MAX_LABELS = 64
 MAX_LABEL_LENGTH = 256
 MAX_HOSTNAME_LENGTH = 255
+_UNKNOWN = "the host credential is unknown, expired or revoked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Agents:
 
         Raises:
             UnknownCredential: missing, unknown, expired or revoked.
+            Unavailable: the database cannot be reached, or a node is away that may have the host.
         """
         if not credential:
             raise UnknownCredential("the request carries no host credential")
@@ -95,18 +97,36 @@ class Agents:
         known = self._hosts.get(digest)
         if known is not None:
             return known
+        found = self._find(digest)
+        if found is None:
+            self._all_answer()
+            found = self._find(digest)  # on a node that came back meanwhile
+        if found is None:
+            raise UnknownCredential(_UNKNOWN)
+        return found
+
+    def _find(self, digest: bytes) -> HostIdentity | None:
         with self._database.read() as session:
             found = stored.find_by_credential(session, digest=digest, now=self._clock())
-        if found is None:
-            raise UnknownCredential("the host credential is unknown, expired or revoked")
-        self._hosts.put(digest, found, generation=session.generation)
+        if found is not None:
+            self._hosts.put(digest, found, generation=session.generation)
         return found
+
+    def _all_answer(self) -> None:
+        """Who is told that a credential is unknown enrols a second host: only where no node is away.
+
+        Raises:
+            Unavailable: one is.
+        """
+        if away := self._nodes.away():
+            raise perhaps_there(_UNKNOWN, away)
 
     def rotate(self, used: str | None) -> EnrolAnswer:
         """Gives a host a new credential; the one it used stays valid for 24 h.
 
         Raises:
             UnknownCredential: missing, unknown, expired or revoked.
+            Unavailable: the database cannot be reached, or a node is away that may have the host.
         """
         host = self.authenticate(used)
         now = self._clock()
@@ -120,7 +140,8 @@ class Agents:
                 previous_until=now + ROTATION_GRACE,
             )
             if not rotated:
-                raise UnknownCredential("the host credential is unknown, expired or revoked")
+                self._all_answer()
+                raise UnknownCredential(_UNKNOWN)
             stored_access.append_audit(
                 transaction,
                 stored_access.AuditRow(now, f"host:{host.public_id}", "host.rotate", host.public_id, {}),

@@ -22,6 +22,7 @@ Done = TypeVar("Done")
 log = structlog.get_logger(__name__)
 KEPT_SECONDS = 10.0
 """How long the list of nodes counts as known."""
+MAY_BE_THERE_SECONDS = 5
 
 
 def until_free(work: Callable[[], Done], *, tries: int, pause: Callable[[int], object] = lambda _: None) -> Done:
@@ -61,6 +62,13 @@ def tell_away_now(database: Database) -> str | None:
         return tell_away(read_nodes(session), read_hosts_away(session))
 
 
+def perhaps_there(detail: str, away: Sequence[str]) -> Unavailable:
+    """What is said in place of "there is none": it may be on a node that does not answer."""
+    return Unavailable(
+        f"{detail} on the nodes that answer; away: {', '.join(away)}", retry_after_seconds=MAY_BE_THERE_SECONDS
+    )
+
+
 class Nodes:
     """Connections to the servers of a fleet, each opened when it is first needed."""
 
@@ -88,6 +96,13 @@ class Nodes:
                 self._coordinator.part_with(gone)
             self._urls = urls
         return found
+
+    def away(self) -> list[str]:
+        """Names of nodes that rows are shown without now, whichever process noted it."""
+        if not self.listed():
+            return []
+        with self._coordinator.own_rows.read() as session:
+            return [node.name for node in read_nodes(session) if node.away_since is not None]
 
     def number_of(self, host_id: int) -> int:
         """The number of the node that holds a host, by the last list that was read: a server that lost it says so.
