@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from factories.populated import populate
 from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.elsewhere import long
 from tierscope.core.clock import utc_now
-from tierscope.core.database import Database
+from tierscope.core.database import Database, WriteTransaction
 from tierscope.core.errors import Conflict, HostMoving, NotFound, Unavailable, Unprocessable
 from tierscope.storage.ingest import Stored
 from tierscope.storage.nodes.moving import copy_hosts
@@ -194,6 +195,30 @@ def test_what_is_read_while_a_host_moves_is_there_once(fleet: Database, monkeypa
     assert dumped(fleet) == before
     assert len(looked) >= 6
     assert all(looked)
+
+
+@native
+def test_a_host_whose_move_ends_while_its_row_is_locked_sends_again(
+    fleet: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = enrol(fleet, name="h0")
+    assert sent(fleet, host, 0)
+    end_move = "UPDATE hosts SET moving_until = now() + %s * interval '1 minute' WHERE public_id = %s"
+    own, real = Nodes(fleet).of_host(host.identity.id), WriteTransaction.ask
+
+    def ask_and_end(transaction: WriteTransaction, *asked: Any) -> list[Any]:
+        found = real(transaction, *asked)
+        with own.write() as another:
+            another.driver.execute(end_move, (-1, host.id))
+        return found
+
+    with own.write() as transaction:
+        transaction.driver.execute(end_move, (1, host.id))
+    monkeypatch.setattr(WriteTransaction, "ask", ask_and_end)
+    refused = offer(fleet, host, 1)
+    monkeypatch.undo()
+    assert type(refused) is HostMoving
+    assert sent(fleet, host, 1)
 
 
 @native

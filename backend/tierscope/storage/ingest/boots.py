@@ -49,30 +49,18 @@ class HostState:
 def lock_hosts(transaction: WriteTransaction, host_ids: Iterable[int]) -> dict[int, HostState]:
     """Locks hosts in order of id and reads their boots. Those that move are not locked: nobody waits for a move."""
     ids = sorted(set(host_ids))
+    columns = "SELECT id, public_id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
     rows = transaction.ask(
-        "SELECT id, public_id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
-        " AND (moving_until IS NULL OR moving_until <= now()) ORDER BY id FOR NO KEY UPDATE",
-        {"ids": ids},
+        f"{columns} AND (moving_until IS NULL OR moving_until <= now()) ORDER BY id FOR NO KEY UPDATE", {"ids": ids}
     )
-    states = {
-        row.id: HostState(row.id, row.public_id, row.boot_id, row.revoked_at is not None, row.held_seconds)
-        for row in rows
-    }
+    states = {row.id: _state(row, moving=False) for row in rows}
     if len(states) < len(ids):
-        moving = transaction.ask(
-            "SELECT id, public_id, boot_id, revoked_at, held_seconds FROM hosts WHERE id = ANY(%(ids)s::bigint[])"
-            " AND moving_until > now()",
-            {"ids": [host_id for host_id in ids if host_id not in states]},
-        )
-        states |= {
-            row.id: HostState(
-                row.id, row.public_id, row.boot_id, row.revoked_at is not None, row.held_seconds, moving=True
-            )
-            for row in moving
-        }
+        # Those that moved a moment ago count as moving, as they are not locked.
+        others = transaction.ask(columns, {"ids": [host_id for host_id in ids if host_id not in states]})
+        states |= {row.id: _state(row, moving=True) for row in others}
     boots = transaction.ask(
         "SELECT id, host_id, boot_id, first_sealed_at, cloned_at FROM boots WHERE host_id = ANY(%(ids)s::bigint[])",
-        {"ids": ids},
+        {"ids": sorted(states)},
     )
     for row in boots:
         states[row.host_id].boots[row.boot_id] = Boot(row.id, row.boot_id, row.first_sealed_at, row.cloned_at)
