@@ -67,6 +67,19 @@ def test_a_killed_server_starts_again_with_every_committed_row(cluster: Postgres
     assert _values(cluster.url()) == [0, 1, 2, 3, 4]
 
 
+def test_a_server_that_takes_no_connections_does_not_answer(cluster: PostgresCluster) -> None:
+    assert cluster.answers()
+    assert "FATAL" not in cluster.log.read_text(), "a look is no failed login"
+    server = cluster.server
+    assert server is not None
+    server.send_signal(signal.SIGSTOP)
+    try:
+        assert not cluster.answers(), "those that are there go on"
+    finally:
+        server.send_signal(signal.SIGCONT)
+    assert cluster.answers()
+
+
 def test_a_second_supervisor_takes_over_from_a_server_that_still_runs(cluster: PostgresCluster) -> None:
     _insert(cluster.url(), 7)
     first = cluster.server

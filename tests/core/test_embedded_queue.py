@@ -2,10 +2,13 @@
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from factories.waiting import DEADLINE_SECONDS, until
 from fixtures.servers import temporary_places
+from tierscope.cli.instance.components import WorkerProbe
 from tierscope.core.embedded.account import choose_account
 from tierscope.core.embedded.places import Places, prepare
 from tierscope.core.embedded.queue import QueueServer, open_queue
@@ -32,6 +35,23 @@ def test_a_killed_queue_starts_again_over_its_stale_socket(places: Places) -> No
     assert queue.answers()
     queue.stop()
     assert not queue.answers()
+
+
+def test_a_queue_that_does_nothing_holds_up_nobody_who_asks_for_the_worker(places: Places) -> None:
+    queue = open_queue(places, choose_account())
+    if queue.binary is None:
+        pytest.skip("no Redis-compatible server fits this machine")
+    queue.start()
+    until(queue.answers, "the queue answers")
+    assert queue.server is not None
+    queue.server.send_signal(signal.SIGSTOP)
+    beside = ThreadPoolExecutor(1)
+    try:
+        assert not beside.submit(WorkerProbe(queue.url())).result(DEADLINE_SECONDS)
+    finally:
+        queue.server.send_signal(signal.SIGCONT)
+        queue.stop()
+        beside.shutdown()
 
 
 def test_without_a_server_binary_messages_go_through_a_private_folder(places: Places) -> None:

@@ -148,6 +148,9 @@ class WorkerProbe:
         if self._asking is None:
             self._asking = Celery(broker=self.queue_url.replace("unix://", "redis+socket://", 1), set_as_current=False)
             self._asking.conf.broker_connection_retry_on_startup = False
+            # A queue that is stopped would hold up the supervisor, which is to start it again.
+            waits = {"socket_timeout": _PROBE_SECONDS, "socket_connect_timeout": _PROBE_SECONDS}
+            self._asking.conf.broker_transport_options = waits
         try:
             answers = self._asking.control.ping(timeout=_PROBE_SECONDS / 2, limit=1)
         except (OSError, OperationalError, RedisError):

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
+from psycopg.pq import PGconn, Ping
 
 from tierscope.core.bounded_connection import BoundedConnection
 from tierscope.core.embedded.account import Account
@@ -31,6 +32,7 @@ from tierscope.core.embedded.process import Launch, identify, list_with_cwd, run
 SUPERUSER = "tierscope"
 DATABASE = "tierscope"
 _ASK_SECONDS = 3.0
+_PING_SECONDS = 3
 _READY_SECONDS = 60.0
 _CRASH_RECOVERY_SECONDS = 300.0
 _RETRY_SECONDS = 0.25
@@ -151,15 +153,18 @@ class PostgresCluster:
         self.server = None
 
     def answers(self) -> bool:
-        """Tell whether the server answers a query now.
+        """Tell whether the server answers a query now, and takes connections.
 
-        One connection is kept for this: to log in costs more than everything else that an idle instance does.
+        One connection is kept for queries: to log in costs more than everything else that an idle instance does. It is
+        answered by a process of its own, also where the one that takes connections does nothing any more.
         """
+        if not self._takes_connections():
+            return False
         if self._asking is not None and _asks(self._asking):
             return True
         self._stop_asking()
         try:
-            self._asking = BoundedConnection.connect(self._conninfo("postgres"), connect_timeout=3, autocommit=True)
+            self._asking = BoundedConnection.connect(self._conninfo("postgres"), connect_timeout=_PING_SECONDS, autocommit=True)
             self._asking.patience_seconds = _ASK_SECONDS
         except psycopg.Error:
             return False
@@ -168,6 +173,11 @@ class PostgresCluster:
     def hangs(self) -> bool:
         """Tell whether it does not answer at all."""
         return not self.answers()
+
+    def _takes_connections(self) -> bool:
+        """Whether it greets a caller, who need not log in for that."""
+        conninfo = psycopg.conninfo.make_conninfo(self._conninfo("postgres"), connect_timeout=_PING_SECONDS)
+        return PGconn.ping(conninfo.encode()) == Ping.OK
 
     def _stop_asking(self) -> None:
         if self._asking is not None:
