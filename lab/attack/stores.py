@@ -1,10 +1,10 @@
 """An object store that lies, hangs and forgets, while pages are read and hours are moved into it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from datetime import datetime, timedelta
+from contextlib import closing, contextmanager
+from datetime import timedelta
 
 from attack.assault import Assault
 from core.test_object_lies import LIES, Answers
@@ -26,9 +26,19 @@ def attack(assault: Assault) -> None:
     objects, hosts = assault.arena.objects, assault.arena.made.ids["host_id"]
     before = {host: _grid(assault, host) for host in hosts}
     assert all(before.values()), "hosts without tiles"
-    objects.lie = _welcome
+
+    def to_move() -> bool:
+        """Hours in rows again, whoever moved them, that nobody can move any more."""
+        objects.lie = None
+        with _mover(assault) as mover:
+            mover.bring_back()
+        objects.lie = _welcome
+        return _in_rows(assault) >= len(hosts)
+
     try:
-        _move(assault)
+        until(to_move, "hours are in rows")
+        with _mover(assault) as mover:
+            mover.run(full=True)
         assault.found("hours were moved to what answers everything with 200")
     except Unavailable:
         pass
@@ -37,7 +47,8 @@ def attack(assault: Assault) -> None:
     for host in hosts:
         if _grid(assault, host) != before[host]:
             assault.found("a store that keeps nothing got what rows had")
-    assert _move(assault) >= len(hosts)
+    with _mover(assault) as mover:
+        until(lambda: (mover.run(full=True), _in_rows(assault) == 0)[1], "the worker or this has moved them")
     *told, silent = hosts
     for host, name in zip(told, assault.some(LIES, 2), strict=False):
         _lie(assault, host, name, before[host])
@@ -108,11 +119,16 @@ def _grid(assault: Assault, host: str, expect: tuple[int, ...] = (200,)) -> byte
     return str(answer.json()["cells"]).encode() if answer is not None and answer.status_code == 200 else None
 
 
-def _move(assault: Assault) -> int:
-    """As the worker does, of hours that have no end yet too."""
-    settings = s3_settings(assault.arena.objects.address)
-    ahead: Callable[[], datetime] = lambda: utc_now() + timedelta(hours=2)  # noqa: E731
-    store = open_store(settings)
+def _in_rows(assault: Assault) -> int:
+    """Hours of tiles of which no object has the bodies."""
+    with assault.arena.database.read() as session:
+        return int(session.ask("SELECT count(*) AS n FROM tiles WHERE object_key IS NULL")[0].n)
+
+
+@contextmanager
+def _mover(assault: Assault) -> Iterator[MoveObjects]:
+    """As the worker's, of hours that have no end yet too."""
+    store = open_store(s3_settings(assault.arena.objects.address))
     assert store is not None
     with closing(Database(assault.arena.database_url, objects=store)) as database:
-        return MoveObjects(database, store, ahead).run(full=True).objects
+        yield MoveObjects(database, store, lambda: utc_now() + timedelta(hours=2))
