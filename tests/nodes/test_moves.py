@@ -8,11 +8,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from subprocess import PIPE
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -206,8 +206,10 @@ def test_a_host_whose_move_ends_while_its_row_is_locked_sends_again(
     end_move = "UPDATE hosts SET moving_until = now() + %s * interval '1 minute' WHERE public_id = %s"
     own, real = Nodes(fleet).of_host(host.identity.id), WriteTransaction.ask
 
-    def ask_and_end(transaction: WriteTransaction, *asked: Any) -> list[Any]:
-        found = real(transaction, *asked)
+    def ask_and_end(
+        transaction: WriteTransaction, statement: LiteralString, parameters: Mapping[str, object] | None = None
+    ) -> list[Any]:
+        found = real(transaction, statement, parameters)
         with own.write() as another:
             another.driver.execute(end_move, (-1, host.id))
         return found

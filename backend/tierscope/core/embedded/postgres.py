@@ -164,7 +164,9 @@ class PostgresCluster:
             return True
         self._stop_asking()
         try:
-            self._asking = BoundedConnection.connect(self._conninfo("postgres"), connect_timeout=_PING_SECONDS, autocommit=True)
+            self._asking = BoundedConnection.connect(
+                self._conninfo("postgres"), connect_timeout=_PING_SECONDS, autocommit=True
+            )
             self._asking.patience_seconds = _ASK_SECONDS
         except psycopg.Error:
             return False
