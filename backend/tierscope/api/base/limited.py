@@ -13,6 +13,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tierscope.api.base.peers import client_address
@@ -21,7 +22,7 @@ from tierscope.api.base.turns import RETRY_SECONDS, Held, Turns, Working
 from tierscope.api.base.use_cases import use_cases
 from tierscope.core.errors import AnswerTooLarge, BusyReading, SlowQuery, WrongLogin
 from tierscope.core.metering import metered
-from tierscope.core.process_memory import resident_bytes, trim_heaps
+from tierscope.core.process_memory import LOOK_BYTES, resident_bytes, trim_heaps
 from tierscope.domain.access.permissions import Permission
 from tierscope.domain.base.budget import GROWN_BYTES
 from tierscope.domain.base.budget import Budget as AnyBudget
@@ -89,6 +90,7 @@ async def question(request: Request, make: Callable[..., B], *, shared: Callable
     leave(request.scope)
     async with use_cases(request).turns.turn(_key(request)):
         turns = use_cases(request).turns
+        await _give_back(request)
         with turns.working(resident_bytes()) as own:
             budget = make(grown_bytes=lambda: _grown_bytes(turns, own))
             looking = asyncio.create_task(_cancel_with(request, budget, shared))
@@ -99,10 +101,18 @@ async def question(request: Request, make: Callable[..., B], *, shared: Callable
                 looking.cancel()
                 with suppress(asyncio.CancelledError):
                     await looking
+        await _give_back(request)
+
+
+async def _give_back(request: Request) -> None:
+    """Gives free pages back while no question is worked on: what one may take is reckoned from what is in use."""
+    shared = use_cases(request)
+    if not shared.turns.at_work and shared.freed.has_grown(LOOK_BYTES):
+        await run_in_threadpool(shared.freed.give_back)
 
 
 def _grown_bytes(turns: Turns, own: Working) -> int:
-    """By how much the process has grown since the oldest question began that is worked on.
+    """By how much the process has grown since questions are worked on without a pause.
 
     Raises:
         BusyReading: by too much, and not for this question alone.

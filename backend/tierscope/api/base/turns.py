@@ -33,9 +33,8 @@ _NEWEST_WEIGHT = 0.1
 
 @dataclass(slots=True, eq=False)
 class Working:
-    """A question that is worked on: what the process had when it began, and whether others were answered beside it."""
+    """A question that is worked on, and whether others were answered beside it."""
 
-    began_bytes: int
     beside: bool
 
 
@@ -78,6 +77,9 @@ class Turns:
         """When those come again who were sent away."""
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._working: list[Working] = []
+        self.began_bytes = 0
+        """What the process had when the first of those began that were worked on without a pause. What it had when the
+        oldest of them began would grow without end: each begins beside what another one has taken."""
         self._uploads = 0
 
     def __len__(self) -> int:
@@ -85,14 +87,16 @@ class Turns:
         return sum(map(len, self._waiting.values()))
 
     @property
-    def began_bytes(self) -> int:
-        """What the process had when the oldest of those began that are worked on."""
-        return min((one.began_bytes for one in self._working), default=0)
+    def at_work(self) -> bool:
+        """Whether any question is worked on."""
+        return bool(self._working)
 
     @contextmanager
-    def working(self, began_bytes: int) -> Iterator[Working]:
-        """A question from its turn to its answer."""
-        own = Working(began_bytes, bool(self._working or self._uploads))
+    def working(self, resident_bytes: int) -> Iterator[Working]:
+        """A question from its turn to its answer; `resident_bytes`: what the process has now."""
+        if not self._working:
+            self.began_bytes = resident_bytes
+        own = Working(bool(self._working or self._uploads))
         self._mark()
         self._working.append(own)
         try:

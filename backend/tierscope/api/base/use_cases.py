@@ -14,6 +14,7 @@ from tierscope.api.base.request_meters import Meters
 from tierscope.api.base.turns import Turns, make_door
 from tierscope.core.clock import Clock
 from tierscope.core.database import Database
+from tierscope.core.process_memory import FreedMemory
 from tierscope.core.settings import Settings
 from tierscope.usecases.access.audit import AuditTrail
 from tierscope.usecases.access.oidc.login import make_oidc_login
@@ -200,6 +201,7 @@ class UseCases(_Reads, _Stores):
         self.database = database
         self.answers = Answers()
         self.turns = Turns()
+        self.freed = FreedMemory()
         self.door = make_door()
         self.at_once: AtOnce[Answer[Any]] = AtOnce()
         self.rate_limiter = RateLimiter(settings.rate_limits, redis_url=redis_url)
