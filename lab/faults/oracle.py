@@ -5,12 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
+import zstandard
 
 from factories.waiting import NeverHappenedError, until
 from faults.tap import Key, Tap
 from tierscope.core.database import FLEET_SCHEMA, libpq_url
+from tierscope.domain.counters.packing import unpack_block
+from tierscope.domain.heat.packs import unpack_rows
+from tierscope.domain.heat.rows import Method
 from tierscope.domain.ingest.batch import Batch
 from tierscope.wire.decode import DecodeLimits, decode_body
 
@@ -129,7 +134,38 @@ def read_stored(url: str, hosts: set[str]) -> Stored:
             names,
         )
         stored.heat.update((host, ts, tuple(resident)) for host, ts, resident in heat)
+        _add_packed(connection, names, stored)
     return stored
+
+
+def _add_packed(connection: psycopg.Connection[Any], names: tuple[list[str]], stored: Stored) -> None:
+    """What closed hours alone still hold: live rows leave a day and a half after their hour, by the service's clock."""
+    live = {(host, ts, layout) for host, ts, layout, _ in stored.samples}
+    packed = connection.execute(
+        "SELECT h.public_id, l.hash, l.keys, c.body FROM counters_packed c JOIN hosts h ON h.id = c.host_id"
+        " JOIN layouts l ON l.id = c.layout_id WHERE h.public_id = ANY(%s)",
+        names,
+    )
+    for host, layout, keys, body in packed:
+        block = unpack_block(body, keys)
+        rows = zip(block.times_us.tolist(), block.flags.tolist(), block.values, block.present, strict=True)
+        for end_us, flags, values, present in rows:
+            key = (host, _instant(end_us * 1000), bytes(layout))
+            if key not in live and not flags & FLAG_CLOCK_CORRECTED:
+                row = tuple(v if here else None for v, here in zip(values.tolist(), present.tolist(), strict=True))
+                stored.samples[(*key, row)] += 1
+    live_heat = {(host, ts) for host, ts, _ in stored.heat}
+    inflate = zstandard.ZstdDecompressor()
+    bodies = connection.execute(
+        "SELECT h.public_id, p.backend, p.granularity, p.interval_ns, p.body FROM heat p"
+        " JOIN hosts h ON h.id = p.host_id WHERE h.public_id = ANY(%s)",
+        names,
+    )
+    for host, backend, granularity, interval_ns, body in bodies:
+        for heat_row in unpack_rows(inflate.decompress(body), Method(backend, granularity, interval_ns)):
+            end = _instant(heat_row.end_us * 1000)
+            if (host, end) not in live_heat:
+                stored.heat[(host, end, tuple(heat_row.resident_bytes.tolist()))] += 1
 
 
 def _numbers(multirange: str) -> set[int]:

@@ -11,6 +11,9 @@ LOOK_BYTES = 256 << 10
 """After so many bytes of requests the process is looked at: a look opens a file, too much for a small request."""
 _ARENA_MAX, _ARENAS = -8, 2
 """Threads share so many heaps: each of more keeps its own free pages."""
+_MMAP_THRESHOLD, _MMAP_BYTES = -3, 1 << 20
+"""What is larger has pages of its own, which go back when it is freed. glibc raises this to 32 MiB by itself, and then
+arrays of an answer lie in heaps between what stays: mallopt(3), "dynamic mmap threshold"."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -22,6 +25,7 @@ class FreedMemory:
         self._can_trim = hasattr(allocator, "malloc_trim")
         if self._can_trim:
             allocator.mallopt(_ARENA_MAX, _ARENAS)
+            allocator.mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
         self._lock = threading.Lock()
         self._in_use = resident_bytes()
         self._unseen_bytes = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 ANSWER_BYTES = 96 << 20
 """What the values and the answer of one question take at most, without what the interpreter adds."""
-GROWN_BYTES = 192 << 20
+GROWN_BYTES = 144 << 20
 """What the process may grow by, for all questions that it works on."""
 
 
