@@ -8,13 +8,18 @@ from datetime import timedelta
 
 from attack.assault import Assault
 from core.test_object_lies import LIES, Answers
+from factories import batches
+from factories.derived import drain
+from factories.installations import enrol, store
 from factories.object_stores import s3_settings
+from factories.ratio_services import add_day_of_heat, this_hour
 from factories.waiting import until
 from tierscope.core.clock import utc_now
 from tierscope.core.database import Database
 from tierscope.core.errors import Unavailable
 from tierscope.core.objects.open import open_store
 from tierscope.core.objects.store import RETRY_SECONDS
+from tierscope.domain.ingest.arrival import Clocks
 from tierscope.usecases.objects.mover import MoveObjects
 
 AT_ONCE = 60
@@ -23,20 +28,11 @@ AT_ONCE = 60
 
 def attack(assault: Assault) -> None:
     """Hours that a store forgets stay rows; then each lie about an hour of a host of its own; then silence."""
-    objects, hosts = assault.arena.objects, assault.arena.made.ids["host_id"]
-    before = {host: _grid(assault, host) for host in hosts}
-    assert all(before.values()), "hosts without tiles"
-
-    def to_move() -> bool:
-        """Hours in rows again, whoever moved them, that nobody can move any more."""
-        objects.lie = None
-        with _mover(assault) as mover:
-            mover.bring_back()
-        objects.lie = _welcome
-        return _in_rows(assault) >= len(hosts)
-
+    objects = assault.arena.objects
+    objects.lie = _welcome  # before the hours are there: the instance's own worker moves them, too
     try:
-        until(to_move, "hours are in rows")
+        hosts = _add_hosts(assault)
+        before = {host: _grid(assault, host) for host in hosts}
         with _mover(assault) as mover:
             mover.run(full=True)
         assault.found("hours were moved to what answers everything with 200")
@@ -44,15 +40,26 @@ def attack(assault: Assault) -> None:
         pass
     finally:
         objects.lie = None
-    for host in hosts:
-        if _grid(assault, host) != before[host]:
-            assault.found("a store that keeps nothing got what rows had")
     with _mover(assault) as mover:
         until(lambda: (mover.run(full=True), _in_rows(assault) == 0)[1], "the worker or this has moved them")
     *told, silent = hosts
     for host, name in zip(told, assault.some(LIES, 2), strict=False):
         _lie(assault, host, name, before[host])
     _silent(assault, silent, before[silent])
+
+
+def _add_hosts(assault: Assault) -> list[str]:
+    """One for each lie and one for silence, whose tiles the service has never read from an object."""
+    database, end = assault.arena.database, this_hour()
+    hosts = [enrol(database, name=f"kept-{number}") for number in range(len(LIES) + 1)]
+    for host in hosts:
+        batch = batches.make_batch(host_id=host.id, sealed_wall_ns=end)
+        add_day_of_heat(batch, end, range(24))
+        batches.add_tiles(batch)
+        assert store(database, host, [batch], clocks=Clocks(end, None, None))
+    drain(database)
+    until(lambda: _in_rows(assault) >= len(hosts), "the worker or this has made rows of them")
+    return [host.id for host in hosts]
 
 
 def _lie(assault: Assault, host: str, name: str, right: bytes | None) -> None:
@@ -128,7 +135,7 @@ def _in_rows(assault: Assault) -> int:
 @contextmanager
 def _mover(assault: Assault) -> Iterator[MoveObjects]:
     """As the worker's, of hours that have no end yet too."""
-    store = open_store(s3_settings(assault.arena.objects.address))
-    assert store is not None
-    with closing(Database(assault.arena.database_url, objects=store)) as database:
-        yield MoveObjects(database, store, lambda: utc_now() + timedelta(hours=2))
+    objects = open_store(s3_settings(assault.arena.objects.address))
+    assert objects is not None
+    with closing(Database(assault.arena.database_url, objects=objects)) as database:
+        yield MoveObjects(database, objects, lambda: utc_now() + timedelta(hours=2))
