@@ -114,7 +114,10 @@ async def _open_page(
                 sent = time.perf_counter()
                 request = httpx.Request("GET", url + path, headers=headers)
                 request.extensions["timeout"] = httpx.Timeout(DEADLINE_SECONDS).as_dict()
-                answer = await transport.handle_async_request(request)
+                try:
+                    answer = await transport.handle_async_request(request)
+                except httpx.RemoteProtocolError:
+                    continue  # closed as unused while this was on its way: RFC 9112, 9.3.1. One that has died says so
                 body = await answer.aread()
                 seen.seconds.setdefault(answer.status_code, []).append(time.perf_counter() - sent)
             wait = answer.headers.get("Retry-After", "")
