@@ -24,6 +24,7 @@ from tierscope.core.embedded.postgres import PostgresCluster
 from tierscope.core.errors import Unavailable, UnknownCredential
 from tierscope.core.settings import Settings
 from tierscope.storage.nodes.counts import forget_counts, read_count
+from tierscope.usecases.access.credentials import new_secret
 from tierscope.usecases.fleet.agents import Agents
 from tierscope.usecases.nodes.changes import NodeChanges
 from tierscope.usecases.nodes.fleet import Nodes
@@ -145,14 +146,17 @@ def test_what_another_process_left_out_may_be_there(fleet: Fleet) -> None:
     assert fleet.watch.away == []
     assert fleet.client.get(f"/v1/hosts/{fleet.there.id}").status_code == 503
     agents = Agents(fleet.database, nodes)
-    for credential in (fleet.there.credential, "of nobody"):
+    nobodys = new_secret("host")
+    for credential in (fleet.there.credential, nobodys):
         with pytest.raises(Unavailable, match="away: n1"):
             agents.authenticate(credential)
+    with pytest.raises(UnknownCredential):
+        agents.authenticate(new_secret("api"))
     fleet.node.start()
     assert another.look() == ["n1"]
     agents.rotate(fleet.there.credential)
     with pytest.raises(UnknownCredential):
-        agents.authenticate("of nobody")
+        agents.authenticate(nobodys)
     assert fleet.client.get("/v1/hosts/hffffffffffffffff").status_code == 404
 
 

@@ -11,6 +11,11 @@ def new_secret(kind: str) -> str:
     return f"{_PREFIXES[kind]}_{secrets.token_urlsafe(32)}"
 
 
+def has_prefix(kind: str, secret: str) -> bool:
+    """Whether a secret may be one of this kind."""
+    return secret.startswith(f"{_PREFIXES[kind]}_")
+
+
 def hash_secret(secret: str) -> bytes:
     """Returns the SHA-256 that is stored and looked up. Looking up a hash leaks nothing about the secret by time."""
     return hashlib.sha256(secret.encode("utf-8", errors="replace")).digest()

@@ -12,7 +12,7 @@ from tierscope.domain.base.names import problem_of_name
 from tierscope.storage.access import credentials as stored_access
 from tierscope.storage.fleet import agents as stored
 from tierscope.storage.fleet.agents import HostIdentity
-from tierscope.usecases.access.credentials import hash_secret, new_secret
+from tierscope.usecases.access.credentials import has_prefix, hash_secret, new_secret
 from tierscope.usecases.nodes.fleet import Nodes, perhaps_there
 
 __all__ = ["Agents", "EnrolAnswer", "HostIdentity"]
@@ -98,7 +98,7 @@ class Agents:
         if known is not None:
             return known
         found = self._find(digest)
-        if found is None:
+        if found is None and has_prefix("host", credential):
             self._all_answer()
             found = self._find(digest)  # on a node that came back meanwhile
         if found is None:
