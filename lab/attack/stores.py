@@ -33,11 +33,15 @@ def attack(assault: Assault) -> None:
     try:
         hosts = _add_hosts(assault)
         before = {host: _grid(assault, host) for host in hosts}
-        with _mover(assault) as mover:
-            mover.run(full=True)
-        assault.found("hours were moved to what answers everything with 200")
-    except Unavailable:
-        pass
+        assert all(before.values()), "hosts without tiles"
+        try:
+            with _mover(assault) as mover:
+                mover.run(full=True)
+            assault.found("hours were moved to what answers everything with 200")
+        except Unavailable:
+            pass
+        if {host: _grid(assault, host) for host in hosts} != before:
+            assault.found("a store that keeps nothing got what rows had")
     finally:
         objects.lie = None
     with _mover(assault) as mover:

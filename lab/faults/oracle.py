@@ -52,6 +52,14 @@ class Stored:
     corrected: Counter[Sample] = field(default_factory=Counter)
     heat: Counter[tuple[str, datetime, tuple[int, ...]]] = field(default_factory=Counter)
 
+    def add(self, sample: Sample, flags: int) -> None:
+        """A sample, under its time unless the service rebuilt that."""
+        host, _, layout, values = sample
+        if flags & FLAG_CLOCK_CORRECTED:
+            self.corrected[(host, None, layout, values)] += 1
+        else:
+            self.samples[sample] += 1
+
 
 def key_of(body: bytes) -> Key:
     """The key of a batch."""
@@ -123,24 +131,24 @@ def read_stored(url: str, hosts: set[str]) -> Stored:
             " JOIN layouts l ON l.id = c.layout_id WHERE h.public_id = ANY(%s)",
             names,
         )
+        live = set()
         for host, ts, layout, values, flags in rows:
-            if flags & FLAG_CLOCK_CORRECTED:
-                stored.corrected[(host, None, bytes(layout), tuple(values))] += 1
-            else:
-                stored.samples[(host, ts, bytes(layout), tuple(values))] += 1
+            live.add((host, ts, bytes(layout)))
+            stored.add((host, ts, bytes(layout), tuple(values)), flags)
         heat = connection.execute(
             "SELECT h.public_id, t.ts, t.resident_bytes FROM heat_live t JOIN hosts h ON h.id = t.host_id"
             " WHERE h.public_id = ANY(%s)",
             names,
         )
         stored.heat.update((host, ts, tuple(resident)) for host, ts, resident in heat)
-        _add_packed(connection, names, stored)
+        _add_packed(connection, names, stored, live)
     return stored
 
 
-def _add_packed(connection: psycopg.Connection[Any], names: tuple[list[str]], stored: Stored) -> None:
+def _add_packed(
+    connection: psycopg.Connection[Any], names: tuple[list[str]], stored: Stored, live: set[tuple[str, datetime, bytes]]
+) -> None:
     """What closed hours alone still hold: live rows leave a day and a half after their hour, by the service's clock."""
-    live = {(host, ts, layout) for host, ts, layout, _ in stored.samples}
     packed = connection.execute(
         "SELECT h.public_id, l.hash, l.keys, c.body FROM counters_packed c JOIN hosts h ON h.id = c.host_id"
         " JOIN layouts l ON l.id = c.layout_id WHERE h.public_id = ANY(%s)",
@@ -151,9 +159,9 @@ def _add_packed(connection: psycopg.Connection[Any], names: tuple[list[str]], st
         rows = zip(block.times_us.tolist(), block.flags.tolist(), block.values, block.present, strict=True)
         for end_us, flags, values, present in rows:
             key = (host, _instant(end_us * 1000), bytes(layout))
-            if key not in live and not flags & FLAG_CLOCK_CORRECTED:
+            if key not in live:
                 row = tuple(v if here else None for v, here in zip(values.tolist(), present.tolist(), strict=True))
-                stored.samples[(*key, row)] += 1
+                stored.add((*key, row), flags)
     live_heat = {(host, ts) for host, ts, _ in stored.heat}
     inflate = zstandard.ZstdDecompressor()
     bodies = connection.execute(

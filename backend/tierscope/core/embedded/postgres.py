@@ -178,7 +178,10 @@ class PostgresCluster:
 
     def _takes_connections(self) -> bool:
         """Whether it greets a caller, who need not log in for that."""
-        conninfo = psycopg.conninfo.make_conninfo(self._conninfo("postgres"), connect_timeout=_PING_SECONDS)
+        place = str(self.places.database_socket_dir)
+        conninfo = psycopg.conninfo.make_conninfo(
+            host=place, dbname="postgres", user=SUPERUSER, connect_timeout=_PING_SECONDS
+        )
         return PGconn.ping(conninfo.encode()) == Ping.OK
 
     def _stop_asking(self) -> None:
