@@ -14,10 +14,8 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tierscope.api.base.problems import problem_response
-from tierscope.api.base.turns import Turns
-from tierscope.api.base.use_cases import use_cases
+from tierscope.api.base.use_cases import UseCases, use_cases
 from tierscope.core.errors import TooLarge
-from tierscope.core.process_memory import FreedMemory
 from tierscope.core.settings import Settings
 from tierscope.usecases.ingest.meters import IngestMeters
 from tierscope.usecases.simulate.uploads import MAX_UPLOAD_BYTES
@@ -78,7 +76,6 @@ class BodyLimitMiddleware:
         self._ingest = _INGEST.partition(" ")[2]
         self._default = BodyLimit(DEFAULT_BYTES)
         self._exceptions = _compile(body_limits(settings))
-        self._freed = FreedMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on, or answers it with a problem."""
@@ -93,13 +90,14 @@ class BodyLimitMiddleware:
             await problem_response(refusal, scope["path"])(scope, receive, send)
             return
         with ExitStack() as held:
-            counted = _Counted(limit, receive, send, lambda: held.enter_context(_turns(scope).uploading()))
+            counted = _Counted(limit, receive, send, lambda: held.enter_context(_use_cases(scope).turns.uploading()))
             try:
                 await self._app(scope, counted.receive, counted.send)
             finally:
                 await counted.answer(scope)
-                if self._freed.has_grown(counted.size_bytes):
-                    await run_in_threadpool(self._freed.give_back)
+                freed = _use_cases(scope).freed
+                if freed.has_grown(counted.size_bytes):
+                    await run_in_threadpool(freed.give_back)
 
     def _limit(self, scope: Scope) -> BodyLimit:
         for matches, limit in self._exceptions.get(scope["method"], ()):
@@ -149,8 +147,8 @@ class _Counted:
             await problem_response(self._refusal, scope["path"])(scope, self._receive, self._send)
 
 
-def _turns(scope: Scope) -> Turns:
-    return use_cases(Request(scope)).turns
+def _use_cases(scope: Scope) -> UseCases:
+    return use_cases(Request(scope))
 
 
 _Matches = Callable[[str], object]

@@ -21,7 +21,6 @@ from tierscope.api.base.request_meters import RequestMeters
 from tierscope.api.base.security import HEADERS, allowed_names, host_name
 from tierscope.api.base.use_cases import UseCases
 from tierscope.core.errors import TooMany
-from tierscope.core.process_memory import FreedMemory
 from tierscope.core.settings import Settings
 from tierscope.usecases.fleet.agents import HostIdentity
 
@@ -108,7 +107,6 @@ class ShortWays:
         self._ways = ways
         self._names = allowed_names(settings)
         self._hosts: set[bytes] = set()
-        self._freed = FreedMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or passes it on."""
@@ -164,8 +162,9 @@ class ShortWays:
                 tuple(head for head in problem.raw_headers if head[0] != b"content-length"),
             )
         await self._send(answer, left, send)
-        if self._freed.has_grown(asked.body_bytes or 0):
-            await run_in_threadpool(self._freed.give_back)
+        freed = asked.cases.freed
+        if freed.has_grown(asked.body_bytes or 0):
+            await run_in_threadpool(freed.give_back)
         return answer.status
 
     async def _send(self, answer: ShortAnswer, left: Left | None, send: Send) -> None:
